@@ -71,7 +71,9 @@ def test_no_secret_stands_in_the_environment(name: str) -> None:
 
 
 def test_no_folder_is_shared() -> None:
-    named = [volume.partition(":")[0] for one in SERVICES.values() for volume in one.get("volumes", []) if ":" in volume]
+    named = [
+        volume.partition(":")[0] for one in SERVICES.values() for volume in one.get("volumes", []) if ":" in volume
+    ]
     assert sorted(named) == ["./compose/Caddyfile", "backups", "certificates", "database", "objects"]
     assert all("/data" in service["volumes"] for service in OURS.values()), "a disk for each container alone"
 
