@@ -108,6 +108,7 @@ NO_PAGES = {
     "bench:questionnaire_figure",
     "bench:refilm",
     "bench:repeat",
+    "bench:retrain",
     "bench:rounds_figure",
     "bench:runs_csv",
     "bench:study_file",

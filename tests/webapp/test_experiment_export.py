@@ -76,6 +76,7 @@ def test_a_large_one_is_made_by_a_worker(client, monkeypatch):
     assert page.redirect_chain == [(f"/bench/data/experiments/{task.public_id}/", 302)]
     assert called == [("export", task.pk)] and "Waiting for a worker" in page.content.decode()
     assert client.post(address).url == page.redirect_chain[0][0] and Export.objects.count() == 1, "one is under way"
+    assert page.redirect_chain[0][0] in client.get(reverse("archive:index")).content.decode()
     assert client.get(f"/bench/data/download/{task.public_id}/").status_code == 404
     said = []
     monkeypatch.setattr(work.Work, "report", lambda self, fraction, words: said.append((fraction, words)))

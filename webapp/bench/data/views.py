@@ -59,7 +59,14 @@ def require_right(right: str) -> Callable[[View[P]], View[P]]:
 @staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     rows = [(study, retention.find_due_day(study)) for study in Study.objects.select_related("origin")]
-    context = {"rows": rows, "imports": Import.objects.all()[:20], "may_import": request.user.has_perm(IMPORT)}
+    may_export = request.user.has_perm(EXPORT)
+    context = {
+        "rows": rows,
+        "imports": Import.objects.all()[:20],
+        "may_import": request.user.has_perm(IMPORT),
+        "exports": Export.objects.filter(study=None)[:20] if may_export else (),
+        "may_export": may_export,
+    }
     return render(request, "bench/data/index.html", context)
 
 
