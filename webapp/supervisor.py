@@ -35,8 +35,8 @@ POLL_SECONDS = 0.2
 FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
 HEALTHY_SECONDS = 30.0
 """A program that ran at least this long starts again after the first pause."""
-STOP_SECONDS = 4.0
-"""How long programs have to end before they are killed."""
+STOP_SECONDS = 10.0
+"""How long programs have to end before they are killed; a worker may publish a checkpoint for some of it."""
 IDLE_SECONDS = 60.0
 """How often events are read though nothing was committed."""
 LOG_BYTES = 10_000_000

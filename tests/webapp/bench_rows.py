@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from tests.webapp import fake_workers
 from tests.webapp.rows import write_clip
-from webapp.experiments import loop
-from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Run
+from webapp.experiments import loop, workers
+from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Run, Worker
 
 KEY = "sk-very-secret-0123456789"
 FAILURE = "it produced NaN <b>in 3 worlds</b>"
@@ -77,3 +78,18 @@ def make_call(text: str) -> dict[str, object]:
         "latency": 1.5,
         "cost": 0.0125,
     }
+
+
+def create_workers(training: Experiment) -> None:
+    """One that finishes this training and then stops, an idle one, one of an earlier version, one that ended."""
+    busy = workers.register("train@gpu-node-1", "train", "cuda:0 NVIDIA H100")
+    training.jobs.filter(status="running").update(owner=f"{busy.owner.rpartition(':')[0]}:other")
+    workers.drain(busy, True)
+    for name, kind, values in (
+        ("film@lab", "film", {}),
+        ("llm@old", "llm", {"version": "0.0.9", "protocol": 0}),
+        ("train@slurm-1234", "train", {"stopped_at": timezone.now()}),
+    ):
+        row = workers.register(name, kind, "")
+        Worker.objects.filter(pk=row.pk).update(**values)
+    Worker.objects.exclude(pk=busy.pk).update(owner="far/4026531836:17:abc")

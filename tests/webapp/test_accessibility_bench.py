@@ -32,6 +32,7 @@ comparison = Comparison.objects.create(
 model = LanguageModel.objects.first()
 candidate = done.iterations.first().candidates.first()
 compared = arms_study.create_study({"A": [1.0, 2.0, 3.0], "B": [2.0, 3.0, 4.0]})
+bench_rows.create_workers(training)
 asked, item = questionnaire_rows.every_kind(empty), questionnaire_rows.Item.objects.last()
 pages = {
     "bench:index": [[]],
@@ -50,6 +51,7 @@ pages = {
     "bench:questionnaire_results": [[empty.pk]],
     "bench:selected": [[]],
     "bench:time_left": [[]],
+    "bench:workers": [[]],
     "bench:tasks": [[]],
     "bench:task": [["Cartpole"]],
     "bench:experiment": [[row.public_id] for row in (done, training, failed)],

@@ -1,12 +1,20 @@
 """Clips and posters by ticket: ranges, caching, and nothing that tells one viewer's copy from another's."""
 
+import asyncio
+import threading
+
 import pytest
-from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import rows
+from tests.webapp.object_storage import store_url
+from tests.webapp.servers import free_port
+from webapp.base.s3_store import S3Store
+from webapp.base.store import store
+from webapp.base.store_address import read_address
 from webapp.experiments.models import Clip
+from webapp.review import media
 from webapp.review.models import ClipTicket
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -14,12 +22,12 @@ DATA = bytes(range(256)) * 40
 
 
 @pytest.fixture
-def ticket():
+def ticket(any_store):
     person = rows.participant()
     rows.create_round(person)
     clip = Clip.objects.first()
-    path = settings.DATA_DIR / "media" / clip.video
-    path.write_bytes(DATA)
+    store.publish(clip.video, DATA)
+    store.publish(clip.poster, b"\xff\xd8 a poster")
     return ClipTicket.objects.create(participant=person, clip=clip)
 
 
@@ -115,9 +123,27 @@ async def test_withdrawn(async_client, ticket):
 
 
 async def test_clip_that_failed_or_is_gone(async_client, ticket):
-    (settings.DATA_DIR / "media" / ticket.clip.video).unlink()
+    store.delete(ticket.clip.video)
     response, _ = await get(async_client, ticket)
     assert response.status_code == 404
     await Clip.objects.filter(pk=ticket.clip_id).aupdate(status=Clip.Status.FAILED)
     response, _ = await get(async_client, ticket, "poster")
     assert response.status_code == 404
+
+
+async def test_a_store_that_is_away_delays_a_clip_and_nothing_else(rf, ticket, monkeypatch):
+    """Its address is in no answer, and other requests are answered meanwhile."""
+    away = S3Store(read_address(store_url(free_port(), "bucket")))
+    waiting = threading.Event()
+
+    def size(key):
+        assert waiting.wait(60)
+        return away.size(key)
+
+    monkeypatch.setattr(store, "size", size)
+    asked = asyncio.create_task(media.respond_with_range(rf.get("/"), ticket.clip.video, "video/mp4", "x"))
+    await asyncio.sleep(0.1)  # the event loop goes on
+    assert not asked.done()
+    waiting.set()
+    response = await asked
+    assert response.status_code == 503 and not response.content and "127.0.0.1" not in str(response.headers)

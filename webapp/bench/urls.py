@@ -8,7 +8,7 @@ from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import single_exports
 from webapp.bench.data import views as data
-from webapp.bench.experiments import example_problems, time_left
+from webapp.bench.experiments import example_problems, time_left, worker_page
 from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import views as experiments
 from webapp.bench.studies import gold, languages, pilots, prolific_page, wizard
@@ -107,6 +107,8 @@ experiment_patterns = [
     path("selected/<str:action>/", runs.change_selected, name="change_selected"),
     path("time-left/", time_left.page, name="time_left"),
     path("time-left/time-left.<str:ending>", time_left.figure, name="time_left_figure"),
+    path("workers/", worker_page.page, name="workers"),
+    path("workers/<int:pk>/drain/", worker_page.drain, name="drain_worker"),
     path("tasks/", experiments.tasks, name="tasks"),
     path("tasks/example-problems/", example_problems.make_examples, name="example_problems"),
     path("tasks/<str:name>/", experiments.task, name="task"),

@@ -25,6 +25,7 @@ from webapp.base.claims import (
     select_held,
 )
 from webapp.base.processes import has_ended
+from webapp.base.store_interface import StoreError
 from webapp.experiments import events, jobs, loop, progress, promises, provenance, request_results
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
@@ -130,11 +131,15 @@ class Lease(Claim):
     def __exit__(
         self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Suppress Stopped; any other exception counts a strike and is raised."""
+        """Suppress Stopped and a store that is away; any other exception counts a strike and is raised."""
         if self._settled or isinstance(reason, ClaimLost):
             return isinstance(reason, Stopped)
         if isinstance(reason, Cancelled):
             select_held(self.job).update(status=Job.Status.CANCELLED, finished_at=Now())
+            return True
+        if isinstance(reason, StoreError) and not reason.permanent:  # it waits, as no attempt can succeed
+            log.warning("%s waits: %s", self.job, reason)
+            _requeue(self.job, error=f"Waits for the store: {reason}", rung_at=Now())
             return True
         if isinstance(reason, Paused | Interrupted) or (reason is not None and not isinstance(reason, Exception)):
             _requeue(self.job)

@@ -6,10 +6,8 @@ or finished and checkpoints regularly, and fetches those of an earlier worker.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -33,8 +31,6 @@ FOLDER = re.compile(r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?:-\d+)+(?:\
 """Names of `get_folder`, also with the ending of an unfinished copy."""
 MARK = "worker.txt"
 """Holds the name of the last worker that trained: other machines' folders are stale."""
-PUBLISH_SECONDS = 60.0
-"""Interval at which checkpoints are published."""
 MOST_CHECKPOINT = 256 << 20
 """Bytes. Larger checkpoints (SAC's hold the replay buffer) are not published: another machine starts over."""
 Beat = Callable[[], None]
@@ -128,74 +124,3 @@ def _find_folders_in_use(experiment: uuid.UUID) -> set[str]:
     requests = Request.objects.filter(experiment__public_id=experiment).select_related("experiment")
     live = requests.filter(status__in=(Request.Status.OPEN, Request.Status.FAILED))
     return {get_folder(request).name for request in live.exclude(experiment__status=Experiment.Status.CANCELLED)}
-
-
-class Publisher:
-    """Publishes a training while it runs. `beat` is called after each file."""
-
-    def __init__(self, request: Request, beat: Beat) -> None:
-        self.request, self.folder, self._beat = request, get_folder(request), beat
-        self._needless = is_in_store()
-        self._sent: dict[str, tuple[int, int]] = {}
-        """Name -> time and size of files in the store."""
-        self._at = time.monotonic()
-
-    def publish_job(self) -> None:
-        """Publish the job once; later the store's copy counts, from which words may have been erased."""
-        if not self._needless and store.size(self._get_key(JOB)) is None:
-            store.publish(self._get_key(JOB), self.folder / JOB)
-
-    def publish_if_due(self) -> None:
-        if time.monotonic() - self._at >= PUBLISH_SECONDS:
-            self.publish()
-
-    def publish(self) -> None:
-        """Publish all files so far."""
-        if self._needless:
-            return
-        with scratch.temporary_folder(
-            "publish"
-        ) as kept:  # the trainer replaces files, so links keep a consistent state
-            state = {name: kept / str(number) for number, name in enumerate(self._list_names(STATE))}
-            for name, link in state.items():
-                os.link(self.folder / name, link, follow_symlinks=False)
-            for name in self._list_names(NEEDED):
-                self._send(name, self.folder / name)
-            for name, link in state.items():
-                if link.stat().st_size <= MOST_CHECKPOINT:
-                    self._send(name, link)
-        self._at = time.monotonic()
-
-    def finish(self) -> None:
-        """Publish the result and delete the checkpoints from the store."""
-        self.publish()
-        if self._needless:
-            return
-        for name in DONE:
-            self._send(name, self.folder / name)
-        for key in store.keys(self._get_key("checkpoints")):
-            if STATE.fullmatch(key.removeprefix(self._get_key(""))):
-                store.delete(key)
-
-    def clear(self) -> None:
-        """Delete the folder, whose needed files are in the store."""
-        if not self._needless:
-            shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _get_key(self, name: str) -> str:
-        return f"{self.request.run_key}/{name}"
-
-    def _list_names(self, wanted: re.Pattern[str]) -> list[str]:
-        """Names of matching files, without links, which generated code may have made."""
-        paths = [Path(path, name) for path, _, names in os.walk(self.folder) for name in names]
-        found = {path.relative_to(self.folder).as_posix(): path for path in paths if not path.is_symlink()}
-        return sorted(name for name in found if wanted.fullmatch(name))
-
-    def _send(self, name: str, path: Path) -> None:
-        if path.is_symlink() or not path.is_file():
-            return
-        seen = path.stat()
-        if self._sent.get(name) != (seen.st_mtime_ns, seen.st_size):
-            store.publish(self._get_key(name), path)
-            self._sent[name] = (seen.st_mtime_ns, seen.st_size)
-            self._beat()

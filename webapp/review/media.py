@@ -4,22 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified, StreamingHttpResponse
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
 from webapp.base.store import store
+from webapp.base.store_interface import StoreError
 from webapp.experiments.models import Clip
 from webapp.review import padding
 from webapp.review.models import ClipTicket
 
+P = ParamSpec("P")
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
 CHUNK = 256 * 1024
+THREADS = ThreadPoolExecutor(32, "media")
+"""They wait for the store, so that no page waits with them."""
 RANGE = re.compile(r"bytes=(?=.*\d)(\d{0,18})-(\d{0,18})")
 """A single range. Anything else, for example several ranges, is answered with the whole file, as the RFC allows."""
+
+
+async def _in_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+    return await asyncio.get_running_loop().run_in_executor(THREADS, partial(function, *args, **named))
 
 
 @require_safe
@@ -27,7 +42,7 @@ async def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return respond_with_range(request, ticket.clip.video, "video/mp4", token, ticket.size)
+    return await respond_with_range(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
 @require_safe
@@ -35,7 +50,7 @@ async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return respond_with_range(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
+    return await respond_with_range(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
 
 
 async def _find_ticket(token: str) -> ClipTicket | None:
@@ -59,10 +74,14 @@ class PaddedFile:
         return self.length + len(self.tail)
 
 
-def respond_with_range(
+async def respond_with_range(
     request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
 ) -> HttpResponseBase:
-    length = store.size(key)
+    try:
+        length = await _in_thread(store.size, key)
+    except StoreError as error:
+        log.warning("a clip waits: %s", error)
+        return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
     if length is None:
         return HttpResponse(status=404)
     file = PaddedFile(key, length, padding.make_tail(length, padded_to, content_type))
@@ -117,9 +136,12 @@ async def _stream(file: PaddedFile, start: int, length: int) -> AsyncIterator[by
     padding_bytes = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
     length = max(0, min(length, file.length - start))
     if length:
-        with store.open_range(file.key, start, length) as opened:
-            while length > 0 and (data := await asyncio.to_thread(opened.read, min(CHUNK, length))):
+        opened = await _in_thread(store.open_range, file.key, start, length)
+        try:
+            while length > 0 and (data := await _in_thread(opened.read, min(CHUNK, length))):
                 length -= len(data)
                 yield data
+        finally:
+            await _in_thread(opened.close)
     if padding_bytes:
         yield padding_bytes

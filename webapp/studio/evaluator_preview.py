@@ -121,7 +121,7 @@ async def serve_clip(
         raise Http404("This clip was deleted.")
     else:
         name = str(clip.video if ending == "mp4" else clip.poster)
-    return respond_with_range(request, name, CONTENT_TYPES[ending], f"preview {pair.pk} {side}")
+    return await respond_with_range(request, name, CONTENT_TYPES[ending], f"preview {pair.pk} {side}")
 
 
 @staff_only

@@ -34,4 +34,4 @@ async def _serve_copy(request: HttpRequest, token: str, ending: str, content_typ
         return HttpResponse(status=404)
     first = (token == showing.left_token) == showing.first_left
     file = showing.pair.first_file if first else showing.pair.second_file
-    return respond_with_range(request, make_copy_name(file, ending), content_type, token)
+    return await respond_with_range(request, make_copy_name(file, ending), content_type, token)

@@ -126,7 +126,7 @@ async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     task = await Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).afirst()
     if task is None:
         return HttpResponse(status=404)
-    response = respond_with_range(request, task.key, "application/zip", str(public_id))
+    response = await respond_with_range(request, task.key, "application/zip", str(public_id))
     if response.status_code in (200, 206) and request.method == "GET":  # a range counts as a download too
         await sync_to_async(record)(user, "downloaded export", task.study)
     title = task.study.title if task.study else f"prefine-{task.name}"

@@ -228,7 +228,7 @@ async def _respond_with_media(
     user = await request.auser()
     if not (user.is_active and user.is_staff):
         return HttpResponse(status=404)
-    return respond_with_range(request, f"clips/{name}.{ending}", content_type, str(name))
+    return await respond_with_range(request, f"clips/{name}.{ending}", content_type, str(name))
 
 
 @require_POST

@@ -24,13 +24,16 @@ from trainer.records import (
     read_progress,
     read_result,
 )
+from webapp.base import processes
+from webapp.base.claims import Interrupted
 from webapp.base.store import store
 from webapp.experiments import events, jobs, request_results, run_folder, signals
 from webapp.experiments.candidates import find_candidate, read_outcome
 from webapp.experiments.execute import reuse
 from webapp.experiments.kinds.train import find_training, list_seeds
-from webapp.experiments.leases import Lease
+from webapp.experiments.leases import Lease, Paused
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
+from webapp.experiments.publisher import Publisher
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
@@ -48,20 +51,30 @@ def train(lease: Lease) -> None:
     run_folder.delete_stale()
     signals.training_begins.send(Experiment, experiment=experiment)
     work = build_job(experiment, request, candidates)
-    if earlier := reuse.copy_equal_training(request, work, lease.beat):
-        with lease.lock_experiment() as locked:
-            reuse.report(locked, request, earlier)
-    run_folder.fetch(request, lease.job.owner, lease.beat)
-    if not fetch_warm_policy(request):
+    publisher = Publisher(request, lease.beat)
+    with publisher.waiting(lease.beat_in_background):
+        if earlier := reuse.copy_equal_training(request, work, lease.beat):
+            with lease.lock_experiment() as locked:
+                reuse.report(locked, request, earlier)
+        run_folder.fetch(request, lease.job.owner, lease.beat)
+        warm = fetch_warm_policy(request)
+    if not warm:
         lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is gone.")
         return
-    publisher = run_folder.Publisher(request, lease.beat)
     process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
-        publisher.publish_job()
+        with publisher.waiting(lease.beat_in_background):
+            publisher.publish_job()
         result = watch_training(lease, process, publisher, len(candidates))
+        if result is None and processes.stopping.is_set():  # a cluster ends all processes of a job at once
+            raise Interrupted
+    except (Interrupted, Paused):
+        launch.stop(process)
+        publisher.hand_over()
+        raise
     finally:
         launch.stop(process)
+        publisher.stop()
     if result is None:
         said = read_log_end(publisher.folder / "log.txt")
         lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {said}")
@@ -70,9 +83,11 @@ def train(lease: Lease) -> None:
         reason = result.error or "the run was cancelled from outside"
         lease.fail(f"Training round {request.payload['iteration']} failed: {reason}")
         return
-    publisher.finish()
+    with publisher.waiting(lease.beat_in_background):
+        publisher.finish()
     with lease.settle() as experiment:
         save_result(experiment, request, candidates, result)
+        Run.objects.filter(request=request).update(store_seconds=publisher.seconds, store_bytes=publisher.bytes)
     publisher.clear()
 
 
@@ -116,7 +131,7 @@ def fetch_warm_policy(request: Request) -> bool:
 
 
 def watch_training(
-    lease: Lease, process: subprocess.Popen[bytes], publisher: run_folder.Publisher, count: int
+    lease: Lease, process: subprocess.Popen[bytes], publisher: Publisher, count: int
 ) -> TrainResult | None:
     """Report progress until the process ends. Returns its result, None if it left none. Raises Stopped."""
     filmed: set[int] = set()
@@ -129,11 +144,13 @@ def watch_training(
         lease.beat(asdict(progress))
         publisher.publish_if_due()
         for percent in find_filmable_percents(progress, count) - filmed if person else ():
-            publisher.publish()
-            film_early(
-                lease, publisher.request, percent, {c.index for c in progress.candidates if c.status != "failed"}
-            )
-            filmed.add(percent)
+            with publisher.waiting(lease.beat_in_background):
+                published = publisher.try_to_publish()
+            if published:
+                film_early(
+                    lease, publisher.request, percent, {c.index for c in progress.candidates if c.status != "failed"}
+                )
+                filmed.add(percent)
     said.relay()
     lease.beat(asdict(read_progress(publisher.folder)))
     return read_result(publisher.folder)
