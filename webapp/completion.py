@@ -17,6 +17,7 @@ BUDGETS = "--token-budget --dollar-budget"
 OPTIONS = {
     "up": "--port --host",
     "worker": "train film llm --device --name",
+    "restore": "--check --overwrite",
     "test": "--quick --all",
     "run": f"--task --problem --method --option --k --n {SETTINGS} {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",

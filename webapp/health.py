@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import time
 from collections.abc import Callable
 from functools import cache
@@ -34,11 +33,11 @@ def check_database() -> None:
 def list_missing_migrations() -> list[str]:
     """Migrations of this version that the database lacks. One that a newer version added is none of them."""
     applied = MigrationRecorder(connection).applied_migrations()
-    return sorted(f"{app}.{name}" for app, name in _list_migrations() if (app, name) not in applied)
+    return sorted(f"{app}.{name}" for app, name in list_known_migrations() if (app, name) not in applied)
 
 
 @cache
-def _list_migrations() -> frozenset[tuple[str, str]]:
+def list_known_migrations() -> frozenset[tuple[str, str]]:
     """Those on this machine's disk, where squashed ones count as what they replace until they are applied."""
     return frozenset(MigrationLoader(None).graph.nodes)
 
@@ -59,15 +58,7 @@ def check_broker() -> None:
 
 
 def check_store() -> None:
-    """Write, read and delete a file."""
-    key, content = f"checks/{secrets.token_hex(8)}", secrets.token_bytes(16)
-    store.publish(key, content)
-    try:
-        with store.open(key) as file:
-            if file.read() != content:
-                raise RuntimeError("the store returned other bytes than it was given")
-    finally:
-        store.delete(key)
+    store.check()
 
 
 CHECKS: dict[str, Callable[[], None]] = {

@@ -10,11 +10,12 @@ from collections.abc import Callable
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from webapp import health
+from webapp import health, metrics
 
 PROBES: dict[str, Callable[[HttpRequest], HttpResponseBase]] = {
     "/health/live": health.show_live,
     "/health/ready": health.show_ready,
+    "/metrics": metrics.show_metrics,
 }
 
 

@@ -319,6 +319,8 @@ try:
     LOGGING = logs.build_config(env.str("PREFINE_LOG_FORMAT", default="text"))
 except ValueError as error:
     raise ImproperlyConfigured(f"PREFINE_LOG_FORMAT: {error}") from error
+METRICS_KEY = env.str("PREFINE_METRICS_KEY", default="")
+"""Who may read /metrics sends it as "Authorization: Bearer ..."; empty: nobody may."""
 SENTRY_DSN = env.str("PREFINE_SENTRY_DSN", default="")
 """Where errors are reported (webapp/error_reports.py); empty: nowhere."""
 

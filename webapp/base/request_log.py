@@ -17,6 +17,7 @@ from webapp.base import logs
 from webapp.base.http import SAFE_METHODS
 
 log = logging.getLogger(__name__)
+METHODS = (*SAFE_METHODS, "POST")
 HEADER = "X-Request-ID"
 ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 answered = Signal()
@@ -35,7 +36,8 @@ class RequestLogMiddleware:
             seconds, view = time.perf_counter() - began, name_view(request)
             if request.method not in SAFE_METHODS or response.status_code >= 500:
                 log.info("%s %s %d in %.0f ms", request.method, view, response.status_code, 1000 * seconds)
-        answered.send(type(self), view=view, method=request.method, status=response.status_code, seconds=seconds)
+        method = request.method if request.method in METHODS else "other"
+        answered.send(type(self), view=view, method=method, status=response.status_code, seconds=seconds)
         response[HEADER] = number
         return response
 

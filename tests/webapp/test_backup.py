@@ -1,0 +1,226 @@
+"""A drill: back up a running site, kill and delete everything, restore elsewhere; a page that was open goes on."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.webapp.servers import ROOT, embedded, free_port, listening, production, program, static_files, wait_for
+from tests.webapp.sites import BROWSER
+
+pytestmark = pytest.mark.slow
+
+PEOPLE = """
+from webapp.review import ballot
+from webapp.review.screenings import find_screening
+study = rows.study(k=3)
+for label in ("early", "late"):
+    person = rows.participant(study, label=label)
+    rows.create_round(person)
+    request = rows.open_judgement(person)
+    out[label] = person.get_absolute_url()
+    if label == "early":
+        ballot.cast_vote(person, find_screening(request, person).token, ballot.Choice(best="A", worst="C"))
+"""
+VOTES = """
+from webapp.review.models import Vote
+letters = lambda vote: ["ABCDEF"[vote.screening.order.index(pk)] for pk in (vote.best_id, vote.worst_id)]
+out.update({vote.screening.participant.label: letters(vote) for vote in Vote.objects.filter(undone_at=None)})
+"""
+
+
+def run(stack, code):
+    """Run code among the site's rows; what it puts into `out` comes back."""
+    begin = "import json, django; django.setup(); out = {}\nfrom tests.webapp import rows\n"
+    environment = stack.environment | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
+    command = [sys.executable, "-c", f"{begin}{code}\nprint(json.dumps(out))"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def manage(stack, *arguments):
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments], cwd=ROOT, env=stack.environment, capture_output=True, text=True
+    )
+
+
+def start_web(stack, port):
+    static_files(stack.data)
+    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port), "--lifespan", "off"]
+    with (stack.data / "log" / "web.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, env=stack.environment, stdout=log, stderr=log)
+    wait_for(lambda: listening(port) or process.poll() is not None, "the start of the site")
+    assert process.poll() is None
+    return process
+
+
+def choose(page, best, worst):
+    page.keyboard.press(str("ABCDEF".index(best) + 1))
+    page.keyboard.press(f"Shift+Digit{'ABCDEF'.index(worst) + 1}")
+
+
+def confirm(page):
+    expect(page.get_by_role("button", name="Confirm")).to_be_enabled(timeout=120_000)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible(timeout=120_000)
+
+
+def make_place(stack, request, folder):
+    """Another, empty installation of the same kind, elsewhere."""
+    if stack.name == "embedded":
+        return embedded(folder)
+    place = production(folder, request.getfixturevalue("postgres"), request.getfixturevalue("redis"))
+    return replace(place, environment=place.environment | {"PREFINE_SECRET_KEY": "another"})
+
+
+def destroy(stack):
+    shutil.rmtree(stack.data)
+    if url := stack.environment.get("PREFINE_DATABASE_URL"):
+        address, _, name = url.rpartition("/")
+        subprocess.run([program("dropdb"), "--force", f"--maintenance-db={address}/postgres", name], check=True)
+
+
+@pytest.mark.timeout(600)
+def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, tmp_path, request):
+    stack = replace(stack, environment=stack.environment | {"PREFINE_UNDO_SECONDS": "600"})
+    links, port, file = run(stack, PEOPLE), free_port(), tmp_path / "kept" / "backup.zip"
+    web = start_web(stack, port)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**BROWSER)
+        late = browser.new_page()
+        late.goto(f"http://127.0.0.1:{port}{links['late']}")
+        choose(late, "B", "C")
+        said = manage(stack, "backup", str(file))
+        assert said.returncode == 0, said.stderr
+        assert file.stat().st_mode & 0o077 == 0 and [*file.parent.iterdir()] == [file]
+        web.send_signal(signal.SIGKILL)
+        web.wait()
+        destroy(stack)
+        place = make_place(stack, request, tmp_path / "elsewhere")
+        place = replace(place, environment=place.environment | {"PREFINE_UNDO_SECONDS": "600"})
+        said = manage(place, "restore", str(file))
+        assert said.returncode == 0, said.stderr
+        assert ("PREFINE_SECRET_KEY is set, to another key" in said.stdout) == (stack.name == "production")
+        assert run(place, VOTES) == {"early": ["A", "C"]}
+        web = start_web(place, port)
+        try:
+            confirm(late)  # never reloaded
+        finally:
+            web.kill()
+            web.wait()
+            browser.close()
+    assert run(place, VOTES) == {"early": ["A", "C"], "late": ["B", "C"]}
+
+
+WRITE_ON = """
+import pathlib, sys, time, django; django.setup()
+from webapp.base.store import store
+from webapp.experiments.models import Candidate, Clip
+candidate, until = Candidate.objects.first(), pathlib.Path(sys.argv[1])
+for percent in range(200, 20_000):
+    clip = Clip(candidate=candidate, percent=percent, status=Clip.Status.READY)
+    store.publish(clip.video, b"film" * 100_000)
+    clip.save()
+    print(percent, flush=True)
+    if until.exists():
+        break
+"""
+
+
+def test_a_backup_is_whole_while_people_write(tmp_path):
+    """Every row's file is in the backup, though rows and files come while it is written."""
+    stack, file = embedded(tmp_path / "data"), tmp_path / "backup.zip"
+    run(stack, PEOPLE)
+    environment = stack.environment | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
+    with (tmp_path / "written").open("w") as out:
+        command = [sys.executable, "-c", WRITE_ON, str(file)]
+        writer = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out)
+    wait_for(lambda: (tmp_path / "written").stat().st_size > 100, "the first new rows")
+    said = manage(stack, "backup", str(file))
+    assert said.returncode == 0, said.stderr
+    assert writer.wait(60) == 0
+    place = embedded(tmp_path / "elsewhere")
+    said = manage(place, "restore", str(file))
+    assert said.returncode == 0, said.stderr
+    found = run(
+        place,
+        "from webapp.experiments.models import Clip\nfrom webapp.base.store import store\n"
+        "out['clips'] = Clip.objects.count()\n"
+        "out['lost'] = [clip.video for clip in Clip.objects.all() if not store.size(clip.video)]",
+    )
+    assert 12 < found["clips"] < len((tmp_path / "written").read_text().splitlines()) + 12 and not found["lost"]
+
+
+def test_what_a_restore_refuses_changes_nothing(tmp_path):
+    stack, file = embedded(tmp_path / "data"), tmp_path / "backup.zip"
+    run(stack, PEOPLE)
+    assert manage(stack, "backup", str(file)).returncode == 0
+
+    def refuse(text, *arguments, backup=file):
+        before = (stack.data / "db.sqlite3").read_bytes()
+        said = manage(stack, "restore", str(backup), *arguments)
+        assert said.returncode == 1 and text in said.stderr, said
+        assert (stack.data / "db.sqlite3").read_bytes() == before
+
+    refuse("Restoring would replace the database here with 1 studies, 2 participants")
+    cut = tmp_path / "cut.zip"
+    cut.write_bytes(file.read_bytes()[:-1000])
+    refuse("is no backup of Prefine, or not whole", "--overwrite", backup=cut)
+    refuse("another checksum", "--overwrite", backup=change(file, tmp_path / "changed.zip", "store/"))
+    refuse("made by a newer version", "--overwrite", backup=change(file, tmp_path / "newer.zip", "manifest"))
+    holder = (
+        "import fcntl, sys, time; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print(1, flush=True); time.sleep(99)"
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-c", holder, str(stack.data / "supervisor.lock")], stdout=subprocess.PIPE
+    )
+    running.stdout.readline()
+    refuse("stop it first", "--overwrite")
+    running.kill()
+    running.communicate()
+    said = manage(stack, "restore", str(file), "--check")
+    assert said.returncode == 0 and "Every checksum is right" in said.stdout
+    said = manage(stack, "restore", str(file), "--overwrite")
+    assert said.returncode == 0 and "Replacing the database here" in said.stdout
+
+
+def change(file, target, what):
+    """A copy in which one byte of a stored file differs, or which a newer version made."""
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(target, "w") as new:
+        changed = False
+        for name in old.namelist():
+            content = old.read(name)
+            if what == "manifest" and name == "manifest.json":
+                content = content.replace(b'"migrations": [', b'"migrations": ["review.9999_later",')
+            elif name.startswith(what) and not changed:
+                content, changed = bytes([content[0] ^ 1]) + content[1:], True
+            new.writestr(name, content)
+    return target
+
+
+def test_a_backup_that_is_killed_or_lacks_space_leaves_no_file(tmp_path):
+    stack, file = embedded(tmp_path / "data"), tmp_path / "kept" / "backup.zip"
+    run(stack, PEOPLE)
+    big = stack.data / "media" / "clips" / "00000000-0000-4000-8000-000000000000.mp4"
+    with big.open("wb") as sparse:
+        sparse.truncate(3 << 30)
+    process = stack.python("manage.py", "backup", str(file))
+    wait_for(lambda: file.parent.is_dir() and any(p.stat().st_size > 1 << 20 for p in file.parent.iterdir()), "bytes")
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert not file.exists()
+    big.unlink()
+    assert manage(stack, "backup", str(file)).returncode == 0 and [*file.parent.iterdir()] == [file]
+    with big.open("wb") as sparse:
+        sparse.truncate(shutil.disk_usage(tmp_path).free + (1 << 30))
+    said = manage(stack, "backup", str(tmp_path / "second.zip"))
+    assert said.returncode == 1 and "are free in" in said.stderr
+    assert not (tmp_path / "second.zip").exists()
