@@ -33,11 +33,6 @@ from simulation.rewards.verdict import shortened
 FILENAME = "<reward>"
 CALL_SECONDS = 5.0
 """Processor time that one call may take; usual ones take less than a millisecond."""
-GENERATED_ERRORS = (
-    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, MemoryError, NameError, RuntimeError),
-    *(TypeError, ValueError),
-)
-"""Errors that allowed code can raise; torch asserts that it was built for the device of a name."""
 
 
 class RewardFailure(Exception):
@@ -77,13 +72,15 @@ class RewardFunction:
         """
         try:
             result = _within_time(self.function, [inputs[name] for name in self.arguments])
+            return _validated(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor
+        except RewardFailure:
+            raise
         except _TooSlow:
             raise RewardFailure(f"one call took more than {CALL_SECONDS:g} s of processor time", "limits") from None
-        except GENERATED_ERRORS as error:
+        except Exception as error:  # hostile code may raise any; what escapes here ends the other candidates, too
             if is_out_of_memory(error):
                 raise OutOfMemory(self._explain(error), "limits") from None
             raise RewardFailure(self._explain(error), "run") from None
-        return _validated(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor
 
     def _explain(self, error: BaseException) -> str:
         """The error with the line of the source that raised it."""
@@ -91,7 +88,11 @@ class RewardFunction:
         where = ""
         if numbers and numbers[-1] is not None and numbers[-1] <= len(self.lines):
             where = f" in line {numbers[-1]}: {self.lines[numbers[-1] - 1].strip()[:160]}"
-        first = (str(error).strip() or "no further message").splitlines()[0][:300]
+        try:
+            said = str(error).strip()
+        except (ValueError, RecursionError, MemoryError):  # of a key that is a number of more than 4 300 digits
+            said = ""
+        first = (said or "no further message").splitlines()[0][:300]
         return f"{type(error).__name__}: {first}{where}"
 
 

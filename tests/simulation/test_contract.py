@@ -17,6 +17,7 @@ from simulation.environment import Environment
 from simulation.rewards import allowed, contract, guards, helpers
 from simulation.rewards.contract import RewardFailure, compile_reward
 from simulation.rewards.parsing import Refused
+from simulation.rewards.verdict import REASON_LETTERS
 from tests.simulation.good_rewards import GOOD
 
 ALL_GOOD = [(task, name) for task, rewards in GOOD.items() for name in rewards]
@@ -244,6 +245,20 @@ def test_a_slow_call_fails_and_leaves_no_timer(inputs: dict[str, Tensor], monkey
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
     compile_reward(reward("return dof_pos[:, 0], {}"), "Cartpole")(inputs)
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_an_error_that_cannot_be_told_is_a_failure_of_the_reward_alone(inputs: dict[str, Tensor]):
+    grow = ["x = 1", *("for i in range(64):", "    for j in range(64):", "        x = x + x") * 5]
+    compiled = compile_reward(reward(*grow, "d = {}", "return d[x], {}"), "Cartpole")
+    with pytest.raises(RewardFailure, match="KeyError: no further message in line 19"):
+        compiled(inputs)
+
+
+def test_a_long_reason_is_cut(inputs: dict[str, Tensor]):
+    lines = [f'd["{"x" * 60}{i}"] = dof_pos[:, 0] / 0.0' for i in range(20)]
+    with pytest.raises(RewardFailure) as failure:
+        compile_reward(reward("d = {}", *lines, "return dof_pos[:, 0], d"), "Cartpole")(inputs)
+    assert len(str(failure.value)) == REASON_LETTERS and str(failure.value).endswith(" ...")
 
 
 def test_a_gpu_without_memory_left_is_a_limit_not_an_error_of_the_code(
