@@ -212,6 +212,8 @@ class Record:
     """The flow was broken off: the last request chose among the bests of the rounds that were there."""
     set_aside: tuple[Saved, ...] = ()
     """Answers of an earlier flow that did not fit into the one that the experiment went on with."""
+    training_start: str = "random"
+    """What each round's policies started from; unless random, scores are not comparable with the papers'."""
     format: int = FORMAT
 
 

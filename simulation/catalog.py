@@ -203,6 +203,16 @@ def describe_presets() -> str:
     return "\n".join(["tasks and their presets:", *lines])
 
 
+def upright_policy(name: str, preset: str) -> Path | None:
+    """The task's policy that stays up and does nothing else, if it has one that fits this preset's networks."""
+    path = TASKS_FOLDER / task(name).folder / "upright.pt"
+    wanted, trained_with = task(name).presets.get(preset), task(name).presets["quick"]
+    if not (path.exists() and isinstance(wanted, Preset) and isinstance(trained_with, Preset)):
+        return None
+    same = (wanted.hidden, wanted.activation) == (trained_with.hidden, trained_with.activation)
+    return path if same else None
+
+
 def observation_source(name: str) -> str:
     """The text of the task's observations.py: what a language model is shown, and nothing more."""
     return (TASKS_FOLDER / task(name).folder / "observations.py").read_text()

@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from simulation import catalog
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
 from trainer import checkpoint
+from trainer.evaluation import evaluate as evaluate_policy
 from trainer.records import WARM, TrainJob
 
 pytestmark = pytest.mark.slow
@@ -67,3 +69,10 @@ def test_a_policy_of_other_networks_is_refused(tmp_path, earlier_run):
     torch.save({**saved, "parameters": torch.zeros(parameters)}, earlier_run / "other.pt")
     with pytest.raises(ValueError, match="another preset or for another task"):
         shard(tmp_path, warm(tmp_path, earlier_run / "other.pt"))
+
+
+def test_a_tasks_upright_policy_stays_up_and_goes_nowhere():
+    path = catalog.upright_policy("Humanoid", "quick")
+    assert catalog.upright_policy("Humanoid", "paper") is None and catalog.upright_policy("Cartpole", "quick") is None
+    found, _ = evaluate_policy(path, [0], 4)
+    assert found.episode_length.mean > 400 and abs(found.score.mean) < 0.3

@@ -3,6 +3,7 @@
 
 def experiment_form(**values):
     defaults = {"name": "E", "task": "Ant", "method": "icpl", "judge": "proxy", "k": 6, "n": 5, "preset": "quick"}
+    defaults |= {"training_start": "random"}
     return {**defaults, "seed": 0, "model": "", **values}
 
 
@@ -21,6 +22,7 @@ STUDY = {
     **{"parameter_person": "PROLIFIC_PID", "parameter_study": "STUDY_ID", "parameter_session": "SESSION_ID"},
 }
 ARM = {"name": "A", "position": 0, "task": "Ant", "method": "icpl", "k": 6, "n": 5, "preset": "quick", "panel": 1}
+ARM["training_start"] = "random"
 
 
 def study_form(*arms, study=None, questions=(), codes=(), **values):

@@ -1,42 +1,74 @@
-"""Train(warm=...): the worker puts the policy of an earlier round where the trainer looks for it."""
+"""What a round's training starts from, and that the worker puts it where the trainer looks for it."""
 
 import pytest
+from django.core.exceptions import ValidationError
 
-from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
+from simulation import catalog
+from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests, finish_request
 from webapp.experiments import loop, run_folder
-from webapp.experiments.execute.train import build_job, fetch_warm_policy, find_candidates
+from webapp.experiments.execute.train import build_job, find_candidates
+from webapp.experiments.execute.warm_start import fetch_start, find_start
+from webapp.experiments.models import Experiment
 
 
-@pytest.fixture
-def second_round(db):
-    """The open Train request of a second round; the first one's best is its third candidate."""
-    row = create_experiment(method="rda_scored", k=3, n=2)
+def reach_second_round(**settings):
+    """The Train requests of the first round, whose best is its third candidate, and of the second, which is open."""
+    row = create_experiment(k=3, n=2, **settings)
     loop.start(row)
     do_work(row, until="Train")
     (first,) = find_open_requests(row)
     assert first.payload["iteration"] == 1 and "warm" not in first.payload
-    from tests.webapp.fake_workers import finish_request
-
     finish_request(row, first)
     do_work(row, until="Train")
     (request,) = find_open_requests(row)
     return first, request
 
 
-def test_the_policy_of_the_named_candidate_is_put_in_place(second_round):
+@pytest.fixture(params=[{"method": "rda_scored"}, {"method": "icpl", "training_start": "best"}], ids=["method", "best"])
+def second_round(request, db):
+    return reach_second_round(**request.param)
+
+
+def test_the_policy_of_the_last_best_is_put_in_place(second_round):
     first, request = second_round
-    assert request.payload["warm"] == "1-3"
     policies = run_folder.get_folder(first) / "checkpoints" / "policies"
     policies.mkdir(parents=True)
     for index in range(3):
         (policies / f"{index}.pt").write_bytes(b"policy %d" % index)
-    assert fetch_warm_policy(request) and (run_folder.get_folder(request) / "warm.pt").read_bytes() == b"policy 2"
+    start = find_start(request)
+    assert start.candidate == "1-3"
+    assert fetch_start(request, start) and (run_folder.get_folder(request) / "warm.pt").read_bytes() == b"policy 2"
     (policies / "2.pt").unlink()
-    assert fetch_warm_policy(request)  # it is there already
+    assert fetch_start(request, start), "it is there already"
     assert build_job(request.experiment, request, find_candidates(request)).warm
 
 
 def test_a_policy_that_is_gone_is_said_to_be_gone(second_round):
     first, request = second_round
-    assert not fetch_warm_policy(request) and not run_folder.get_folder(request).exists()
-    assert fetch_warm_policy(first) and not build_job(first.experiment, first, find_candidates(first)).warm
+    assert not fetch_start(request, find_start(request)) and not run_folder.get_folder(request).exists()
+    assert find_start(first) is None and not build_job(first.experiment, first, find_candidates(first)).warm
+
+
+@pytest.mark.django_db
+def test_as_published_every_round_starts_from_random_weights():
+    first, request = reach_second_round(method="icpl")
+    assert find_start(first) is None and find_start(request) is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("training_start", ["upright", "best"])
+def test_a_humanoid_begins_with_a_policy_that_stays_up(training_start):
+    first, request = reach_second_round(method="icpl", task="Humanoid", training_start=training_start)
+    start = find_start(first)
+    assert start.file == catalog.upright_policy("Humanoid", "quick")
+    assert fetch_start(first, start)
+    assert (run_folder.get_folder(first) / "warm.pt").read_bytes() == start.file.read_bytes()
+    assert find_start(request).candidate == ("1-3" if training_start == "best" else "")
+
+
+@pytest.mark.django_db
+def test_a_task_without_such_a_policy_refuses_it_in_words():
+    with pytest.raises(ValidationError, match="Cartpole has no policy that stays up"):
+        Experiment(name="E", task="Cartpole", judge="proxy", training_start="upright").full_clean()
+    with pytest.raises(ValidationError, match="no policy that stays up for these training settings"):
+        Experiment(name="E", task="Humanoid", judge="proxy", preset="paper", training_start="upright").full_clean()

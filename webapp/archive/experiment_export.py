@@ -23,7 +23,20 @@ KIND = "Prefine experiments"
 TABLE_SHARE = 0.5
 """The tables' share of the progress."""
 COLUMNS = (
-    *("experiment", "name", "task", "method", "options", "judge", "k", "n", "preset", "seed", "status"),
+    *(
+        "experiment",
+        "name",
+        "task",
+        "method",
+        "options",
+        "judge",
+        "k",
+        "n",
+        "preset",
+        "training_start",
+        "seed",
+        "status",
+    ),
     *("winner", "score", "best_score", "rounds", "seconds"),
 )
 README = """\
@@ -77,7 +90,19 @@ def write_export(
 def _list_cells(number: int, row: Experiment) -> Sequence[Any]:
     winner = row.winner
     return [
-        *(number, row.name, row.task, row.method, row.options, row.judge, row.k, row.n, row.preset, row.seed),
+        *(
+            number,
+            row.name,
+            row.task,
+            row.method,
+            row.options,
+            row.judge,
+            row.k,
+            row.n,
+            row.preset,
+            row.training_start,
+            row.seed,
+        ),
         *(row.status, winner.key if winner else None),
         *(make_plain(value) for value in ((winner.final_score, winner.rts) if winner else (None, None))),
         *(row.iterations.filter(aside=False).exclude(best=None).count(), read_working_time(row).seconds),

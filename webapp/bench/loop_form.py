@@ -50,6 +50,8 @@ class LoopForm(forms.ModelForm):
             "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
             "n": "Rounds of writing, training and picking. 5 in most papers; most of the gain is in the first three.",
             "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
+            "training_start": "From the last best, robots get better from round to round, and people see them sooner. "
+            "Scores are then not comparable with the papers', where every training starts from random weights.",
             "seed": "Experiments with equal settings and seed draw equal randomness, and share their trainings. Empty: "
             "one more than the highest seed of an equal experiment.",
             "name": "For you: how it appears on the bench.",

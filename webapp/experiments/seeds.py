@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from webapp.experiments.models import Experiment
 
-SETTINGS = ("task", "method", "judge", "k", "n", "preset", "model", "describer", "judge_model", "vision")
+SETTINGS = (
+    "task",
+    "method",
+    "judge",
+    "k",
+    "n",
+    "preset",
+    "training_start",
+    "model",
+    "describer",
+    "judge_model",
+    "vision",
+)
 OPTIONS = ("options", "judge_options", "overrides")
 """Compared here, because databases compare JSON differently."""
 

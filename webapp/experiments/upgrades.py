@@ -73,4 +73,5 @@ def build_record(experiment: Experiment) -> Record:
         revision=experiment.revision,
         ended_early=experiment.ends_early,
         set_aside=tuple(revisions.read_set_aside(experiment)),
+        training_start=experiment.training_start,
     )

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from llm.methods import OFFERED
 from webapp.experiments.models import LanguageModel
+from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.studies.consent import write_consent
 from webapp.studies.models import Arm, Study
 
@@ -33,7 +34,14 @@ def draft_arms(task: str, methods: Sequence[str], model: LanguageModel | None) -
     """Unsaved arms, one for each method, with the K and N of the first where the others can have them."""
     first = OFFERED[methods[0]]
     arms = [
-        Arm(name=ascii_uppercase[number], position=number, task=task, method=name, model=model)
+        Arm(
+            name=ascii_uppercase[number],
+            position=number,
+            task=task,
+            method=name,
+            model=model,
+            training_start=TrainingStart.BEST,
+        )
         for number, name in enumerate(methods)
     ]
     for arm in arms:

@@ -140,7 +140,7 @@ class ExperimentForm(LoopForm):
     class Meta(LoopForm.Meta):
         model = Experiment
         fields = [
-            *["name", "task", "method", "judge", "k", "n", "preset", "seed", "model"],
+            *["name", "task", "method", "judge", "k", "n", "preset", "training_start", "seed", "model"],
             *["options", "judge_options", "describer", "judge_model", "vision", "token_budget", "dollar_budget"],
         ]
 
@@ -151,7 +151,7 @@ class ExperimentAdmin(ModelAdmin):
     fieldsets = [
         (None, {"fields": ["name"]}),
         ("What is learnt", {"fields": ["task", "method", "judge"]}),
-        ("How much", {"fields": [("k", "n"), ("preset", "seed")]}),
+        ("How much", {"fields": [("k", "n"), ("preset", "seed"), "training_start"]}),
         ("Who writes the rewards", {"fields": ["model"]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "judge_model", "vision"]}),
         ("Options", {"classes": ["collapse"], "fields": ["options", "judge_options"]}),

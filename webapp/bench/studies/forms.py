@@ -20,7 +20,19 @@ from webapp.studies.models import Arm, Assignment, Study
 from webapp.studies.starts import METHODS_FOR_PEOPLE
 
 MOST_AT_ONCE = 200
-FIXED_ARM_FIELDS = ("task", "method", "k", "n", "preset", "panel", "model", "options", "describer", "vision")
+FIXED_ARM_FIELDS = (
+    "task",
+    "method",
+    "k",
+    "n",
+    "preset",
+    "training_start",
+    "panel",
+    "model",
+    "options",
+    "describer",
+    "vision",
+)
 """Fields that cannot change once a participant is in the arm: people of one arm must do the same."""
 ROWS = {"description": 2, "consent_text": 12, "instructions": 3, "debriefing": 4, "thanks_text": 2}
 """The height of text fields, in lines."""
@@ -141,8 +153,8 @@ class ArmForm(LoopForm):
     class Meta(LoopForm.Meta):
         model = Arm
         fields = [
-            *["name", "position", "quota", "task", "method", "k", "n", "preset", "panel", "model", "options"],
-            *["describer", "vision", "token_budget", "dollar_budget"],
+            *["name", "position", "quota", "task", "method", "k", "n", "preset", "training_start", "panel", "model"],
+            *["options", "describer", "vision", "token_budget", "dollar_budget"],
         ]
         labels = {"quota": "Most participants", "panel": "People per experiment"}
         help_texts = LoopForm.Meta.help_texts | {

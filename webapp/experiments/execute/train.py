@@ -16,7 +16,6 @@ from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.records import (
     FINAL,
-    WARM,
     CandidateResult,
     Progress,
     TrainJob,
@@ -29,8 +28,8 @@ from webapp.base.claims import Interrupted
 from webapp.base.store import store
 from webapp.experiments import events, jobs, request_results, run_folder, signals
 from webapp.experiments.candidates import find_candidate, read_outcome
-from webapp.experiments.execute import reuse
-from webapp.experiments.kinds.train import find_training, list_seeds
+from webapp.experiments.execute import reuse, warm_start
+from webapp.experiments.kinds.train import list_seeds
 from webapp.experiments.leases import Lease, Paused
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request, Run
 from webapp.experiments.publisher import Publisher
@@ -57,9 +56,10 @@ def train(lease: Lease) -> None:
             with lease.lock_experiment() as locked:
                 reuse.report(locked, request, earlier)
         run_folder.fetch(request, lease.job.owner, lease.beat)
-        warm = fetch_warm_policy(request)
-    if not warm:
-        lease.fail(f"The policy of {request.payload['warm']}, which training was to start from, is gone.")
+        start = warm_start.find_start(request)
+        found = start is None or warm_start.fetch_start(request, start)
+    if start and not found:
+        lease.fail(f"Training was to start from {start.name}, which is gone.")
         return
     process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
@@ -109,25 +109,8 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
         overrides=experiment.overrides,
         film_at=settings.FILM_AT,
         rollouts=request.payload.get("rollouts", 1),
-        warm="warm" in request.payload,
+        warm=warm_start.find_start(request) is not None,
     )
-
-
-def fetch_warm_policy(request: Request) -> bool:
-    """Fetch the policy that training starts from, if there is one. False if it is gone."""
-    wanted = request.payload.get("warm")
-    target = run_folder.get_folder(request) / WARM
-    if wanted is None or target.exists():
-        return True
-    place = find_training(request.experiment, wanted)
-    if place is None:
-        return False
-    earlier, position = place
-    try:
-        store.fetch(f"{earlier.run_key}/checkpoints/policies/{position}.pt", target)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def watch_training(

@@ -122,6 +122,15 @@ def model_field(help_text: str) -> models.ForeignKey[LanguageModel | None, Langu
     )
 
 
+class TrainingStart(models.TextChoices):
+    """What the policies of a round start from, unless the method says so itself (RDA)."""
+
+    RANDOM = "random", "Random weights, as published"
+    UPRIGHT = "upright", "A policy that stays up (Humanoid, HumanoidJump)"
+    BEST = "best", "The last round's best policy"
+    """In the first round: a policy that stays up where the task has one, else random weights."""
+
+
 class LoopSettings(models.Model):
     """The settings of a loop, shared by a study's arm (the plan) and an experiment (one run of it)."""
 
@@ -135,6 +144,9 @@ class LoopSettings(models.Model):
         "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
     preset = models.CharField(max_length=10, choices=preset_choices, default="quick")
+    training_start = models.CharField(
+        "training starts from", max_length=10, choices=TrainingStart, default=TrainingStart.RANDOM
+    )
     model = models.ForeignKey(
         LanguageModel,
         null=True,
@@ -183,6 +195,9 @@ class LoopSettings(models.Model):
             raise ValidationError(refusals)
         if not self.medium.filmed:
             self._clean_problem(chosen)
+        elif self.training_start == TrainingStart.UPRIGHT and not catalog.upright_policy(self.task, self.preset):
+            text = f"{self.task} has no policy that stays up for these training settings. Choose another start."
+            raise ValidationError({"training_start": text})
         if chosen.uses_metric and info.metric is None:
             text = f"{self.task_title} has no metric, and {chosen.title} cannot do without one."
             raise ValidationError({"method": text})

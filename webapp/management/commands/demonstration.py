@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from webapp.experiments.defaults import find_environment_model
+from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.studies.models import Arm, Study
 
 CONSENT = """\
@@ -62,5 +63,5 @@ class Command(BaseCommand):
                 thanks_text=THANKS,
             )
             arm = {name: plan[name] for name in ("task", "k", "n")}
-            Arm.objects.create(study=study, **arm, model=find_environment_model())
+            Arm.objects.create(study=study, **arm, model=find_environment_model(), training_start=TrainingStart.BEST)
             self.stdout.write(f"Created: {plan['title']}")

@@ -14,6 +14,7 @@ from webapp.base.status_line import StatusLine
 from webapp.experiments import headless, judges, loop, progress
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
+from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE, describe_options, parse_options
 from webapp.experiments.seeds import find_next_seed
 from webapp.problems import lookup
@@ -52,6 +53,8 @@ class Command(BaseCommand):
                 name, action="append", default=[], metavar="NAME=VALUE", help=f"an option of {owner}; see below"
             )
         parser.add_argument("--preset", default="quick", help="training settings: " + ", ".join(catalog.PRESETS))
+        starts = ", ".join(TrainingStart.values)
+        parser.add_argument("--start", default=TrainingStart.RANDOM, help=f"what each round trains from: {starts}")
         parser.add_argument("--seed", type=int, help="default: one more than the highest of an equal experiment, or 0")
         parser.add_argument(
             "--model",
@@ -150,6 +153,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
             **{role: find_model(options[role]) for role in ROLES if options[role]},
             k=method.k if options["k"] is None else options["k"],
             n=method.n if options["n"] is None else options["n"],
+            training_start=options["start"],
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],
             options=parse_options(options["option"]),
@@ -180,6 +184,7 @@ def find_names(options: dict[str, Any]) -> dict[str, str]:
         "method": names.find_name("method", options["method"], methods.OFFERED),
         "judge": names.find_name("judge", options["judge"], judges.JUDGES),
         "preset": names.find_name("preset", options["preset"], catalog.PRESETS),
+        "start": names.find_name("start", options["start"], TrainingStart.values),
     }
 
 
