@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if config.option.markexpr.endswith("not slow") and collection_path.suffix == ".py":
         return True if ALL_SLOW.search(collection_path.read_text()) else None
     return None
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
+    """What `-n auto` means: one process more than cores, as slow tests often wait for browsers and trainings."""
+    cores = yield
+    return cores if config.option.markexpr.endswith("not slow") else cores + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,7 +1,6 @@
 """The real client against real servers with a real, very small model; skipped where they are not installed."""
 
 import json
-import socket
 import threading
 import urllib.error
 import urllib.request
@@ -13,6 +12,7 @@ from llm.backend import LOST
 from llm.client import OpenAIBackend
 from llm.gate import Slots
 from tests.llm import real
+from tests.webapp.servers import free_port
 
 pytestmark = pytest.mark.slow
 
@@ -32,19 +32,13 @@ LATE = ("transformers",)
 def server(request):
     if absent := real.missing(request.param):
         pytest.skip(f"not installed: {absent}")
-    with real.running(request.param, _free_port()) as running:
+    with real.running(request.param, free_port()) as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
 def forget_refused(monkeypatch):
     monkeypatch.setattr(client, "_refused", {})
-
-
-def _free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def asking(server, **settings):
