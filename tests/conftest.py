@@ -17,6 +17,7 @@ SLOW = (
     "webapp/test_browser.py",
     "simulation/test_gpu.py",
     "webapp/test_whole_way.py",
+    "webapp/test_accessibility_bench.py",
     "webapp/test_comparison.py",
     "webapp/test_loop_real.py",
     "simulation/hostile/test_sources.py",
