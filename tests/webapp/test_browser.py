@@ -445,3 +445,41 @@ def test_the_first_page_is_light(visit, people, state):
     page.goto(page.site + people[state][-1]["address"], wait_until="load")
     assert len(sizes) > 5
     assert sum(size for request, size in sizes.items() if request not in video) < 100_000
+
+
+ASKED = """
+from tests.webapp import questionnaire_rows
+person = rows.participant(rows.study(title="Asked", k=3), label="Q1")
+made = questionnaire_rows.questionnaire(person.study)
+job = questionnaire_rows.item(made, "job", "single", options="Student\\nResearcher", other_label="Other")
+since = {"shown_when": job, "shown_codes": [3], "required": False}
+questionnaire_rows.item(made, "since", "number", **since)
+out["address"], out["study"] = person.get_absolute_url(), person.study_id
+"""
+ANSWERED = """
+from webapp.studies.models import Answer
+values = Answer.objects.filter(item__questionnaire__study=STUDY).values_list("item__variable", "value")
+out["values"] = dict(values)
+"""
+
+
+def test_own_words_choose_their_option_and_survive_a_reload(visit, site):
+    made = site.python(ASKED)
+    page = visit(made["address"])
+    words, other = page.locator(".own-words"), page.get_by_role("radio", name="Other")
+    since = page.get_by_label("What about since?")
+    expect(since).to_be_hidden()
+    words.fill("Pilot")
+    expect(other).to_be_checked()
+    since.fill("1999")
+    page.reload()
+    expect(words).to_have_value("Pilot")
+    expect(other).to_be_checked()
+    expect(since).to_have_value("1999")
+    page.get_by_role("radio", name="Student").check()
+    expect(since).to_be_hidden()
+    words.fill("Pilot of kites")
+    page.get_by_role("button", name="Send my answers").click()
+    expect(page.locator("#live")).to_have_attribute("data-state", "waiting")
+    sent = site.python(f"STUDY = {made['study']}\n{ANSWERED}")["values"]
+    assert sent == {"job": {"codes": 3, "text": "Pilot of kites"}, "since": 1999}
