@@ -21,6 +21,8 @@ from tests.webapp.sites import BROWSER, Site, serve
 
 pytestmark = pytest.mark.slow
 
+expect.set_options(timeout=120_000)
+
 MOST_CLICKS = 40
 MOST_ROUNDS = 5
 STAFF = """
@@ -108,7 +110,7 @@ class Visitor:
     def __init__(self, browser: Browser, site: Site, link: str, name: str, locale: str, device: dict) -> None:
         wanted = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce", "locale": locale}
         self.page = browser.new_context(**{**wanted, **device}).new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(120_000)
         self.language, self.number = locale[:2], int(name[1:])
         self.page.goto(f"{site.url}{link}&PROLIFIC_PID={name}&SESSION_ID=s{name}")
 
@@ -120,7 +122,7 @@ class Visitor:
         self.page.get_by_role("button", name=self.say(text)).click()
 
     def see(self, heading: str) -> None:
-        expect(self.page.get_by_role("heading", name=self.say(heading))).to_be_visible(timeout=60_000)
+        expect(self.page.get_by_role("heading", name=self.say(heading))).to_be_visible()
 
     def begin(self) -> None:
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(
@@ -146,7 +148,7 @@ class Visitor:
         for letter in shown:  # a phone shows one at a time
             clip = self.page.locator(f"#clip-{letter}")
             clip.scroll_into_view_if_needed()
-            expect(clip).to_have_class(re.compile("is-watched"), timeout=60_000)
+            expect(clip).to_have_class(re.compile("is-watched"))
         self.press("Confirm")
         self.see("Thank you, your choice is saved")
 
@@ -229,6 +231,7 @@ def test_a_study_from_nothing_to_its_figure(site, tmp_path):
         browser = playwright.chromium.launch(**BROWSER)
         context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
         context.add_cookies([{**site.python(STAFF)["cookie"], "url": site.url}])
+        context.set_default_timeout(120_000)
         walk = Walk(context.new_page())
         walk.page.goto(f"{site.url}/bench/")
         set_up(walk)

@@ -9,6 +9,8 @@ from tests.webapp.sites import BROWSER, serve
 
 pytestmark = pytest.mark.slow
 
+expect.set_options(timeout=120_000)
+
 STAFF = """
 from django.conf import settings
 from django.test import Client
@@ -41,6 +43,7 @@ def open_page(cookie, playwright):
     browser = playwright.chromium.launch(**BROWSER)
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     context.add_cookies([cookie])
+    context.set_default_timeout(120_000)
     return context.new_page()
 
 
