@@ -81,11 +81,14 @@ def test_films_say_how_long_they_take_from_the_first_clip_on():
     assert pace.build_progress(4, 113.0)["seconds_left"] == pytest.approx(17)
 
 
-def test_clips_that_are_filmed_side_by_side_arrive_together():
-    """Two processes film six clips of 10 s each: after the first clip 20 s are left, not 50."""
+def test_clips_that_are_filmed_side_by_side_are_half_done_when_another_arrives():
+    """Two processes film six clips of 12 s, one of them 6 s behind the other."""
     pace = FilmingPace(6, 2, begun=100.0)
-    said = [pace.build_progress(left, now)["seconds_left"] for left, now in ((5, 110), (4, 110.5), (3, 120), (1, 130))]
-    assert said == [pytest.approx(value, abs=1.1) for value in (20, 20.5, 10, 0)]
+    arrivals = ((5, 112), (4, 118), (3, 124), (2, 130), (1, 136), (1, 139))
+    said = [pace.build_progress(left, now)["seconds_left"] for left, now in arrivals]
+    assert said[0] is None, "one clip says more of the start of the programs than of the rest"
+    assert said[1:] == [pytest.approx(142 - now, abs=7) for _, now in arrivals[1:]]
+    assert said[4] > said[5] > 0, "the last clip is waited for"
 
 
 @pytest.mark.django_db

@@ -23,7 +23,7 @@ JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.val
 """By phase, the judgement that people are asked for."""
 OWN_SECONDS = 10.0
 """A training's own speed is trusted from then on, where no earlier one tells how long it takes."""
-TRUSTED_FRACTION = 1 / 3
+TRUSTED_FRACTION = 1 / 2
 """From this fraction of a job on, its own speed alone tells when it ends; before, earlier jobs count, too."""
 LEAST_SHARE = 0.75
 """A job that has run for its usual time, but is not done, still needs this share of the usual time of its rest."""

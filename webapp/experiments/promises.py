@@ -14,7 +14,7 @@ from webapp.experiments.models import Job
 
 FIRST_PAUSE, PAUSE_SHARE = 5.0, 0.05
 """A promise is renewed after 5 seconds, and after 5% of the time that the job has taken if that is longer."""
-TOLERANCE, TOLERANCE_SECONDS = 1.25, 5.0
+TOLERANCE, TOLERANCE_SECONDS = 1.2, 5.0
 """A promise is kept while the newest estimate is at most so much longer."""
 GRACE_SECONDS = 5.0
 """So long after the promised moment pages say that it takes longer."""

@@ -127,8 +127,7 @@ def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[in
 class FilmingPace:
     """The progress of filming, with the time left from the time that the clips so far took.
 
-    The processes finish their clips at about the same time: of six clips by two processes, the first to arrive says
-    that a third of the work is over.
+    When a clip arrives, the other processes are in the middle of theirs, in the mean.
     """
 
     def __init__(self, total: int, processes: int, begun: float) -> None:
@@ -140,14 +139,10 @@ class FilmingPace:
             self.left, self.changed = left, now
         done = self.total - left
         seconds = None
-        if done:
-            whole = (self.changed - self.begun) * self._count_turns(self.total) / self._count_turns(done)
-            seconds = max(0.0, whole - (now - self.begun))
+        if done >= self.processes:  # the first clips to arrive say how long the programs took to start
+            took, others = self.changed - self.begun, (self.processes - 1) / 2
+            seconds = max(0.0, took * max(self.total / (done + others), 1.0) - (now - self.begun))
         return {"fraction": done / self.total, "clips_left": left, "seconds_left": seconds}
-
-    def _count_turns(self, clips: int) -> int:
-        """How often the processes, side by side, each film one."""
-        return -(-clips // self.processes)
 
 
 def start_process(

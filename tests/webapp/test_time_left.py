@@ -1,0 +1,93 @@
+"""The time left over recorded experiments: what workers reported, second by second, and what pages would have said.
+
+A recording is made by `python -m benchmarks.time_left --trace FILE`.
+"""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from tests.webapp import fake_workers
+from webapp.experiments import estimate_errors, progress, promises
+from webapp.experiments.execute.film import FilmingPace
+from webapp.experiments.models import Iteration, Job, Request
+
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+RECORDINGS = sorted(Path(__file__).with_name("recordings").glob("*.json"))
+K = 6
+
+pytestmark = pytest.mark.django_db
+
+
+def seconds(moment):
+    return (moment - NOON).total_seconds()
+
+
+class Replay:
+    """An experiment whose jobs report what was recorded, under a clock of its own."""
+
+    def __init__(self, monkeypatch):
+        self.now = NOON
+        monkeypatch.setattr(timezone, "now", lambda: self.now)
+        monkeypatch.setattr("os.cpu_count", lambda: 2)
+        monkeypatch.setattr("os.getloadavg", lambda: (16.0, 16.0, 16.0))
+        self.row = fake_workers.create_experiment(task="Cartpole", judge="human", k=K, n=3, status="running")
+
+    def change(self, number, kind, status, fraction, seconds_left):
+        if kind == "write":
+            Iteration.objects.get_or_create(experiment=self.row, number=number)
+        step = 2 * number + (kind != "write")
+        request, _ = Request.objects.get_or_create(
+            experiment=self.row,
+            step=step,
+            defaults={
+                "kind": "Write" if kind == "write" else "Train",
+                "payload": {"iteration": number, "candidates": []},
+                "fingerprint": "f",
+            },
+        )
+        job, _ = Job.objects.get_or_create(
+            experiment=self.row,
+            request=request,
+            kind=kind,
+            percent=100 if kind == "film" else 0,
+            defaults={"attempt": 1},
+        )
+        if kind == "film" and status == "running":  # by the recorded clips, at today's pace
+            self.pace = FilmingPace(K, 2, seconds(self.now)) if job.status != "running" else self.pace
+            seconds_left = self.pace.build_progress(round(K * (1 - (fraction or 0))), seconds(self.now))["seconds_left"]
+        job.status, job.progress = status, {"fraction": fraction, "seconds_left": seconds_left}
+        job.started_at = job.started_at or (self.now if status != "queued" else None)
+        job.finished_at = self.now if status == "done" else None
+        job.save()
+        if status == "done" and kind != "train":
+            Request.objects.filter(pk=request.pk).update(status="done", finished_at=self.now)
+
+    def renew(self):
+        for job in self.row.jobs.filter(status="running").select_related("request", "experiment"):
+            if promises.is_due(job) and (promised := progress.promise_time_left(job)):
+                Job.objects.filter(pk=job.pk).update(estimates=promised)
+
+    def play(self, changes):
+        waiting = list(changes)
+        second = 0
+        while waiting:
+            while waiting and waiting[0][0] <= second:
+                self.now = NOON + timedelta(seconds=waiting[0][0])
+                self.change(*waiting.pop(0)[1:])
+            self.now = NOON + timedelta(seconds=second)
+            self.renew()
+            second += 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
+def test_pages_are_off_by_less_than_a_fifth(recording, monkeypatch):
+    replay = Replay(monkeypatch)
+    replay.play(json.loads(recording.read_text()))
+    report = estimate_errors.build_report()
+    told = [f"{row.stage} {row.count}: {row.error:.0%} ({row.bias:+.0%})" for row in report.rows]
+    assert report.waits == 3 and report.error < 0.2, told
