@@ -16,6 +16,8 @@ from torch import Tensor
 from simulation.rewards import allowed
 
 NESTED = (list, tuple, dict)
+MAX_NESTING = 4
+"""Lists within lists of which a tensor may be made, or that may be its index."""
 
 
 def add(left: Any, right: Any) -> Any:
@@ -49,8 +51,29 @@ def _require_flat(values: Iterable[Any]) -> None:
 def item(container: Any, index: Any) -> Any:
     """`container[index]`; keys of dictionaries are texts or whole numbers."""
     if isinstance(container, dict):
-        index = key(index)
+        return container[key(index)]
+    count(index)
     return container[index]
+
+
+def count(value: Any, nesting: int = MAX_NESTING) -> int:
+    """The elements of lists within lists. Raises ValueError if they are more than MAX_LENGTH, or nested deeper."""
+    if not isinstance(value, list | tuple):
+        return 1
+    if nesting == 0:
+        raise ValueError(f"lists may be nested {MAX_NESTING} deep at most here: use tensors")
+    elements = 0
+    for element in value:
+        elements += count(element, nesting - 1)
+        _bound_length(elements)
+    return elements
+
+
+def counted(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    """Call a function that makes a tensor of lists."""
+    for value in (*arguments, *keywords.values()):
+        count(value)
+    return function(*arguments, **keywords)
 
 
 def key(value: Any) -> Any:

@@ -29,6 +29,8 @@ def multiplied(function: Callable[..., Any], *arguments: Any, **keywords: Any) -
     operands = [*([owner] if isinstance(owner, Tensor) else []), *arguments, *keywords.values()]
     if name == "einsum":
         count = _products_of_einsum(operands)
+    elif name in ("norm", "linalg_norm") and any(isinstance(value, str) and value != "fro" for value in operands):
+        raise ValueError(f"{name} takes no text but 'fro'")
     elif name == "linalg_norm":
         count = _products_of_norm(*arguments, **keywords)
     else:

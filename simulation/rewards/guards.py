@@ -69,6 +69,8 @@ def short_range(*limits: int) -> range:
 def put(target: Any, index: Any, value: Any) -> Any:
     """`target[index] = value`: on a copy of a tensor, so that no other name of it changes; in place on a dict."""
     if isinstance(target, Tensor):
+        container_guards.count(index)
+        container_guards.count(value)
         target = target.clone()
     elif isinstance(target, dict):
         index = container_guards.key(index)
@@ -84,6 +86,7 @@ def sized(function: Any, *arguments: Any, **keywords: Any) -> Any:
     allocated.
     """
     name, values = function.__name__, [*arguments, *keywords.values()]
+    container_guards.count(values)
     if name in ("full", "new_full"):
         values = [keywords.get("size", arguments[:1])]
     if name == "arange" and any(isinstance(value, float) for value in values):
@@ -125,6 +128,7 @@ GUARDS = {
     "__item": container_guards.item,
     "__key": container_guards.key,
     "__get": container_guards.get,
+    "__counted": container_guards.counted,
     "__listed": container_guards.listed,
     "__matrix_product": cost_guards.matrix_product,
     "__multiplied": cost_guards.multiplied,
@@ -138,6 +142,7 @@ CALLS = {
     **dict.fromkeys(allowed.PRODUCTS, "__multiplied"),
     **dict.fromkeys(allowed.SORTING, "__ordered"),
     **dict.fromkeys(("items", "keys", "values"), "__listed"),
+    **dict.fromkeys(("tensor", "as_tensor", "new_tensor"), "__counted"),
     "get": "__get",
 }
 """Names of functions and methods -> the guards that call them."""

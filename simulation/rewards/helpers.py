@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from simulation.rewards import container_guards
 from simulation.rotations import quat_conjugate, quat_mul, quat_rotate, quat_rotate_inverse
 
 
@@ -147,7 +148,8 @@ def copysign(a: float, b: Tensor) -> Tensor:
 
 def to_torch(x: Any, dtype: torch.dtype = torch.float32, device: torch.device | None = None) -> Tensor:
     """A tensor of numbers."""
-    return torch.tensor(x, dtype=dtype, device=device)
+    made: Tensor = container_guards.counted(torch.tensor, x, dtype=dtype, device=device)
+    return made
 
 
 HELPERS: dict[str, Callable[..., Any]] = {

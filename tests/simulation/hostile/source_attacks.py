@@ -213,6 +213,26 @@ ENDLESS_IN_C = {
     "singular_values": ("multiplications", body("x = torch.linalg.norm(torch.ones(4000, 4000), 2)")),
     "sorting": ("sort more", body("x = torch.ones(60000000).sort()")),
     "sorting_by_name": ("sort more", body("x = torch.argsort(torch.ones(60000000))")),
+    "nuclear_norm": (
+        "no text but",
+        body(
+            'd = {"nuc": dof_pos}',
+            "a = torch.ones(3000, 3000)",
+            "for n in d.keys():",
+            "    x = torch.linalg.norm(a, n)",
+        ),
+    ),
+    "nested_index": ("4 deep", body(*NEST, "x = dof_pos[a]")),
+    "nested_tuple_as_index": ("4 deep", body(*TUPLES, "x = dof_pos[a]")),
+    "nested_index_to_assign": ("4 deep", body(*NEST, "x = dof_pos.clone()", "x[a] = 1.0")),
+    "nested_value_to_assign": ("4 deep", body(*NEST, "x = dof_pos.clone()", "x[0] = a")),
+    "tensor_of_nested_lists": ("4 deep", body(*NEST, "x = torch.tensor(a)")),
+    "size_of_nested_lists": ("4 deep", body(*NEST, "x = torch.zeros(a)")),
+    "tensor_by_a_helper": ("4 deep", body(*NEST, "x = to_torch(a)")),
+    "deep_tuple_as_index": (
+        "4 deep",
+        body("a = (0,)", *("for i in range(64):", "  for j in range(64):", "    a = (a,)") * 60, "x = dof_pos[a]"),
+    ),
     "doubled_name": (
         "cannot be added",
         HEAD
@@ -323,7 +343,7 @@ CAUGHT = {
         + "        x = a == [a]\n    return dof_pos[:, 0], {}\n",
     ),
     **{name: ("run", reason, source) for name, (reason, source) in ENDLESS_IN_C.items()},
-    "recursive_list": ("run", "", body("x = [1.0]", "x.append(x)", "y = torch.tensor(x)")),
+    "recursive_list": ("run", "4 deep", body("x = [1.0]", "x.append(x)", "y = torch.tensor(x)")),
 }
 """Name -> (stage, a part of the reason, source)."""
 
