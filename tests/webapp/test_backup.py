@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from tests.webapp.object_storage import create_bucket
 from tests.webapp.servers import ROOT, embedded, free_port, listening, production, program, static_files, wait_for
 from tests.webapp.sites import BROWSER
 
@@ -33,6 +34,12 @@ from webapp.review.models import Vote
 letters = lambda vote: ["ABCDEF"[vote.screening.order.index(pk)] for pk in (vote.best_id, vote.worst_id)]
 out.update({vote.screening.participant.label: letters(vote) for vote in Vote.objects.filter(undone_at=None)})
 """
+NEWER_TABLE = """
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("CREATE TABLE newer_feature (study_id bigint REFERENCES studies_study (id))")
+"""
+HAS_NEWER = "'newer_feature' in connection.introspection.table_names()"
 
 
 def run(stack, code):
@@ -105,8 +112,10 @@ def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, tmp_p
         destroy(stack)
         place = make_place(stack, request, tmp_path / "elsewhere")
         place = replace(place, environment=place.environment | {"PREFINE_UNDO_SECONDS": "600"})
+        run(place, NEWER_TABLE)
         said = manage(place, "restore", str(file))
         assert said.returncode == 0, said.stderr
+        assert not run(place, "from django.db import connection; out['left'] = " + HAS_NEWER)["left"]
         assert ("PREFINE_SECRET_KEY is set, to another key" in said.stdout) == (stack.name == "production")
         assert run(place, VOTES) == {"early": ["A", "C"]}
         web = start_web(place, port)
@@ -156,6 +165,26 @@ def test_a_backup_is_whole_while_people_write(tmp_path):
         "out['lost'] = [clip.video for clip in Clip.objects.all() if not store.size(clip.video)]",
     )
     assert 12 < found["clips"] < len((tmp_path / "written").read_text().splitlines()) + 12 and not found["lost"]
+
+
+def test_files_go_from_one_object_store_to_another(s3_server, tmp_path):
+    files = {"clips/00000000-0000-4000-8000-000000000001.mp4": "film", "runs/a-1/job.json": "{}", "exports/x.zip": "z"}
+    stack, file = embedded(tmp_path / "data"), tmp_path / "backup.zip"
+    stack = replace(stack, environment=stack.environment | {"PREFINE_STORE_URL": create_bucket(s3_server)})
+    publish = (
+        f"from webapp.base.store import store\nfor key, text in {files}.items(): store.publish(key, text.encode())"
+    )
+    run(stack, publish)
+    said = manage(stack, "backup", str(file))
+    assert said.returncode == 0, said.stderr
+    place = embedded(tmp_path / "elsewhere")
+    place = replace(place, environment=place.environment | {"PREFINE_STORE_URL": create_bucket(s3_server)})
+    said = manage(place, "restore", str(file))
+    assert said.returncode == 0, said.stderr
+    found = run(
+        place, f"from webapp.base.store import store\nfor key in {[*files]}: out[key] = store.open(key).read().decode()"
+    )
+    assert found == files
 
 
 def test_what_a_restore_refuses_changes_nothing(tmp_path):

@@ -71,8 +71,19 @@ def load(source: Path) -> None:
             path.with_name(path.name + ending).unlink(missing_ok=True)
         fresh.replace(path)
     else:
-        options = ("--clean", "--if-exists", "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error")
-        _run("pg_restore", *options, f"--dbname={connection.settings_dict['NAME']}", str(source))
+        _load_postgres(source)
+
+
+def _load_postgres(source: Path) -> None:
+    """In one transaction: drop every table, also those that the backup does not know, and make the backup's."""
+    script, statements = source.with_suffix(".sql"), source.with_suffix(".load")
+    _run("pg_restore", "--no-owner", "--no-privileges", f"--file={script}", str(source))
+    tables = ", ".join(map(connection.ops.quote_name, connection.introspection.table_names()))
+    connection.close()
+    with statements.open("wb") as target, script.open("rb") as content:
+        target.write(f"DROP TABLE IF EXISTS {tables} CASCADE;\n".encode() if tables else b"")
+        shutil.copyfileobj(content, target)
+    _run("psql", "--quiet", "--no-psqlrc", "--single-transaction", "--set=ON_ERROR_STOP=1", f"--file={statements}")
 
 
 def count_other_connections() -> int:
