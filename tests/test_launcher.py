@@ -85,7 +85,7 @@ def test_pytorch_is_installed_as_chosen_from_where_one_is(fake_environment):
         in calls
     )
     assert f"{fake_environment}/bin: {pip} -r {fake_environment}/requirements.txt" in calls
-    assert calls[-1] == f"{fake_environment}: -m webapp.supervisor"
+    assert calls[-1] == f"{fake_environment}: -m webapp.supervisor --prepare"
     (fake_environment / "calls").unlink()
     said, calls = start(fake_environment, **chosen)
     assert not any("pip" in call for call in calls) and "PyTorch stays" not in said.stdout

@@ -132,6 +132,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "webapp.base.away.AwayMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "webapp.urls"
@@ -203,6 +204,10 @@ STORAGES = {
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_HTTPONLY = True
+IDLE_HOURS = env.float("PREFINE_IDLE_HOURS", default=12.0)
+"""Staff who did nothing for this long sign in again."""
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SECURE else 0
+"""Browsers that were here once come by https only."""
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
@@ -270,6 +275,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "webapp.accounts.passwords.NoNames"},
 ]
 REQUIRE_2FA = env.bool("PREFINE_REQUIRE_2FA", default=False)
 """Staff must set up an authenticator app before they see anything. Set it on every site that others can reach."""

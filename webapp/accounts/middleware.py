@@ -14,7 +14,7 @@ from django.shortcuts import redirect
 from django.urls import ResolverMatch, reverse
 from django.utils.deprecation import MiddlewareMixin
 
-from webapp.accounts import twofactor
+from webapp.accounts import sessions, twofactor
 from webapp.accounts.twofactor import MissingFactor
 from webapp.base.http import SAFE_METHODS
 
@@ -41,9 +41,11 @@ class StaffMiddleware(MiddlewareMixin):
         if not isinstance(user, User) or not (user.is_active and user.is_staff):
             return None  # the view redirects to the sign-in
         missing = twofactor.find_missing(user, request.session)
-        if missing == MissingFactor.CODE:
+        if missing == MissingFactor.CODE or sessions.is_idle(request.session):
             logout(request)
             return _redirect_page(request, redirect_to_login(request.get_full_path(), reverse("admin:login")))
+        if request.method not in SAFE_METHODS or "HX-Request" not in request.headers:  # not a page that looks for news
+            sessions.note_use(request.session)
         if match.namespace == ACCOUNT_NAMESPACE:
             return None
         if missing == MissingFactor.SETUP:
@@ -51,6 +53,12 @@ class StaffMiddleware(MiddlewareMixin):
         if not is_permitted(user, match, request):
             raise PermissionDenied("Your role does not include this.")
         return None
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Staff's pages stay in no cache, so that the next person at this browser does not find them."""
+        if is_staff_path(request.path_info) and "Cache-Control" not in response:
+            response["Cache-Control"] = "no-store, private"
+        return response
 
 
 def is_staff_path(path: str) -> bool:

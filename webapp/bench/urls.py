@@ -31,6 +31,7 @@ account_patterns = [
     path("two-factor/on/", account.turn_on, name="turn_on"),
     path("two-factor/codes/", account.new_codes, name="new_codes"),
     path("two-factor/off/", account.turn_off, name="turn_off"),
+    path("sessions/<str:name>/end/", account.end_session, name="end_session"),
 ]
 audit_patterns = [
     path("", audit.index, name="index"),

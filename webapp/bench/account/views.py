@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.accounts import roles, twofactor
+from webapp.accounts import roles, sessions, twofactor
 from webapp.accounts.access import staff_only
 from webapp.audit import record
 
@@ -31,6 +31,7 @@ def _render_page(request: HttpRequest, **more: Any) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
     context = {"role": roles.get_role(user), "on": twofactor.find_app(user), "required": settings.REQUIRE_2FA, **more}
+    context["sessions"] = sessions.list_sessions(user, request.session.session_key)
     if context["on"]:
         context["left"] = twofactor.count_recovery_codes(user)
     else:
@@ -80,4 +81,17 @@ def turn_off(request: HttpRequest) -> HttpResponse:
         twofactor.remove_second_factor(user)
         record(user, "turned off two-factor", user)
         messages.success(request, "Signing in needs your password alone now.")
+    return redirect("account:account")
+
+
+@require_POST
+@staff_only
+def end_session(request: HttpRequest, name: str) -> HttpResponse:
+    user = request.user
+    assert isinstance(user, User)
+    if sessions.end_session(user, name):
+        record(user, "ended a session", user)
+        messages.success(request, "That browser is signed out.")
+    else:
+        messages.error(request, "That session has ended already.")
     return redirect("account:account")
