@@ -14,6 +14,9 @@ from simulation.rewards import allowed
 from simulation.rewards.contract import RewardFailure, compile_reward
 from simulation.rewards.parsing import Refused
 
+pytestmark = pytest.mark.slow
+"""Five thousand calls take five seconds; what is refused by name is in test_sources.py."""
+
 CALLS = 12
 """Calls of each, with arguments drawn from a seed; about a tenth of them make sense to torch."""
 ARGUMENTS = (
