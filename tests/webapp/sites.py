@@ -16,10 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import expect
+
 from tests.webapp.servers import empty_database, free_port, static_files
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240
+PATIENCE = 120_000
+"""Milliseconds that a page and an expectation have: Playwright's own five seconds pass on a busy machine."""
+expect.set_options(timeout=PATIENCE)
 WHOLE_BROWSER: dict[str, Any] = {
     "executable_path": "/usr/bin/chromium",
     "args": [

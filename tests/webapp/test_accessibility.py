@@ -6,7 +6,7 @@ import axe_playwright_python
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tests.webapp.sites import BROWSER, serve
+from tests.webapp.sites import BROWSER, PATIENCE, serve
 
 pytestmark = pytest.mark.slow
 
@@ -186,7 +186,7 @@ def show_look(page, look):
 def test_no_page_has_a_violation(chromium, site, addresses):
     """axe-core does not see everything; what it sees must not be there."""
     context = chromium.new_context(reduced_motion="reduce")
-    context.set_default_timeout(120_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     found = {}
     for name, address in addresses.items():
@@ -208,6 +208,7 @@ def test_no_page_has_a_violation(chromium, site, addresses):
 
 def test_the_search_finds_what_is_wrong(chromium, site):
     page = chromium.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(site.url)
     page.evaluate(AXE)
     page.evaluate("document.querySelector('main').insertAdjacentHTML('beforeend', '<button></button><img src=x>')")
@@ -219,6 +220,7 @@ def test_the_search_finds_what_is_wrong(chromium, site):
 @pytest.mark.parametrize("name", ["review", "votes ballot", "answers"])
 def test_single_key_shortcuts_can_be_switched_off(chromium, site, addresses, name):
     page = chromium.new_page()
+    page.set_default_timeout(PATIENCE)
     page.goto(site.url + addresses[name])
     chosen, help_sheet = page.locator("main input[type=radio]:checked"), page.locator("#help")
 
@@ -244,6 +246,7 @@ def staff(chromium, site):
     """A signed-in browser and the addresses of staff's pages."""
     made = site.python(STAFF)
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
     context.add_cookies([{**made["cookie"], "url": site.url}])
     yield context, made
     context.close()

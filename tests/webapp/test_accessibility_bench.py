@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.webapp.sites import BROWSER, serve
+from tests.webapp.sites import BROWSER, PATIENCE, serve
 from tests.webapp.test_accessibility import AXE, RUN
 from webapp.bench.urls import urlpatterns
 
@@ -157,6 +157,7 @@ def test_no_page_has_a_violation(site):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**BROWSER)
         context = browser.new_context(reduced_motion="reduce")
+        context.set_default_timeout(PATIENCE)
         context.add_cookies([{**made["cookie"], "url": site.url}])
         page = context.new_page()
         for name, address in made["pages"].items():

@@ -130,7 +130,7 @@ def test_the_choice_of_a_long_answer_stays_in_sight(visit, addresses, width):
         dock, pick = page.locator(".dock").bounding_box(), answer.locator(".pick.best").bounding_box()
         return pick["y"] + pick["height"] <= dock["y"] < 600
 
-    wait_for(in_sight, "the choice above the dock", seconds=20)
+    wait_for(in_sight, "the choice above the dock")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone, translation
 from playwright.sync_api import sync_playwright
 
 from tests.webapp import bench_rows, pseudo, rows
-from tests.webapp.sites import BROWSER
+from tests.webapp.sites import BROWSER, PATIENCE
 from webapp.studies.models import CompletionCode, Outcome, Question
 from webapp.studio import preview_samples
 from webapp.studio.presentations import make_lead
@@ -157,6 +157,7 @@ def test_no_page_scrolls_sideways_and_no_button_is_cut(language, study, client, 
     with sync_playwright() as started:  # no query is allowed within it
         browser = started.chromium.launch(**BROWSER)
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE)
         page.route(re.compile("^http"), lambda route: route.abort())  # the style sheets lie within the pages
         for name, source in shown.items():
             page.set_content(source, wait_until="domcontentloaded")

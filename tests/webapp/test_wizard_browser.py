@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tests.webapp.sites import BROWSER, serve
+from tests.webapp.sites import BROWSER, PATIENCE, serve
 
 pytestmark = pytest.mark.slow
 
@@ -42,6 +42,7 @@ out["study"] = start_study("Cartpole", ["icpl"], None).pk
 def open_page(cookie, playwright):
     browser = playwright.chromium.launch(**BROWSER)
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
     context.add_cookies([cookie])
     context.set_default_timeout(120_000)
     return context.new_page()
