@@ -64,14 +64,3 @@ STUCK = (
 """
 )
 """A call of seconds, spent in C, where a dry run's samples do not lead."""
-
-SLOW = (
-    HEADER
-    + """    upright = 1.0 - torch.abs(dof_pos[:, 1])
-    square = torch.ones(600, 600)
-    for _ in range(40):
-        square = square @ square / 600.0
-    return upright, {"upright": upright}
-"""
-)
-"""Some 200 ms a call, many times what training Cartpole for a horizon of 256 states takes."""
