@@ -63,6 +63,7 @@ def test_a_comparison_with_all_its_experiments(client):
     assert {"replay/1.json", "replay/2.json", "figures/experiment-2-rounds.csv"} <= set(package.namelist())
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_large_one_is_made_by_a_worker(client, monkeypatch):
     monkeypatch.setattr(single_exports, "MOST_AT_ONCE", 5)

@@ -71,6 +71,7 @@ def test_every_state_of_a_submission_in_prolifics_documentation_is_read(study, s
     assert found.ends == ends, "the place is given to somebody else there"
 
 
+@pytest.mark.slow
 def test_a_rejection_after_the_end_is_no_lost_code(full_study):
     text_ = "Submission id,Participant id,Status\ns1,here3,REJECTED\ns2,here3,RETURNED"
     rejected, returned = prolific.compare_submissions(full_study, prolific.read_submissions(text_))

@@ -244,6 +244,7 @@ def choose_columns(client, *columns):
     return client.get(reverse("bench:index") + f"?{query}", headers=asked)
 
 
+@pytest.mark.slow
 def test_chosen_columns_are_remembered_for_each_person(staff):
     fake_workers.create_experiment(seed=31)
     answer = choose_columns(staff, "seed", "k")

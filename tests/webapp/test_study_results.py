@@ -29,6 +29,7 @@ def tables_of(study):
     return results_tables.build_tables(study, results.read_study_results(study), quality.assess_study(study))
 
 
+@pytest.mark.slow
 def test_two_arms_are_compared_on_the_page(staff_client):
     study = arms_study.create_study(APART)
     found = results.read_study_results(study)
