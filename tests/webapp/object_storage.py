@@ -20,8 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tests.webapp.servers import START_SECONDS, free_port
 
 KEY, SECRET = "prefine", "secret/+="
-PORTS = ("s3.port", "s3.port.grpc", "master.port", "master.port.grpc", "volume.port", "volume.port.grpc")
-MORE_PORTS = ("filer.port", "filer.port.grpc")
+PORTS = [f"{part}.port{kind}" for part in ("s3", "master", "volume", "filer") for kind in ("", ".grpc")]
 
 
 def connect(port: int, host: str = "127.0.0.1"):
@@ -51,7 +50,10 @@ def create_bucket(port: int, host: str = "127.0.0.1") -> str:
 @contextmanager
 def serve(folder: Path, host: str = "127.0.0.1", prefix: tuple[str, ...] = ()) -> Iterator[int]:
     """The port of a server that keeps everything in this folder. `prefix`: a command that starts it elsewhere."""
-    ports = {name: free_port() for name in (*PORTS, *MORE_PORTS)}
+    drawn = set[int]()
+    while len(drawn) < len(PORTS):
+        drawn.add(free_port())
+    ports = dict(zip(PORTS, drawn, strict=True))
     rights = ["Admin", "Read", "Write", "List", "Tagging"]
     person = {"name": "prefine", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": rights}
     (folder / "s3.json").write_text(json.dumps({"identities": [person]}))
