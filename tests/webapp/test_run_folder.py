@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from trainer import launch
 from trainer.records import TrainResult, read_result
 from webapp.base import scratch
 from webapp.base.store import store
-from webapp.experiments import provenance, run_folder
+from webapp.base.store_interface import StoreError
+from webapp.experiments import leases, provenance, run_folder
 from webapp.experiments import publisher as publishing
 from webapp.experiments.execute import train
 from webapp.experiments.leases import Lease
@@ -203,3 +205,47 @@ class TestRunFolder:
         settings.SCRATCH = tmp_path / "another disk"
         run_folder.fetch(train_request, "b", lambda: beats.append(1))
         assert len(beats) == 2 * len(names)
+
+    def test_checkpoints_go_beside_the_training_and_are_handed_over(
+        self, train_request: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A thread sends them slowly; it stops as soon as they are not wanted, and leaves nothing half."""
+        monkeypatch.setattr(publishing, "PUBLISH_SECONDS", 0.0)
+        monkeypatch.setattr(publishing, "BACKGROUND_RATE", 1.0)
+        shard = "checkpoints/shard-0-2/checkpoint.pt"
+        self.put(train_request, shard, 100 * "x")
+        publisher = Publisher(train_request, no_beat)
+        publisher.publish_if_due()
+        publisher.publish_if_due()
+        assert store.keys(train_request.run_key) == [] and publisher.bytes == 0
+        publisher.stop()
+        assert store.keys(train_request.run_key) == []
+        publisher.hand_over()
+        assert store.keys(train_request.run_key) == [f"{train_request.run_key}/{shard}"] and publisher.bytes == 100
+
+    def test_a_store_that_is_away_stops_no_training(
+        self, train_request: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(key: str, source: Any) -> None:
+            raise StoreError("away", permanent)
+
+        monkeypatch.setattr(store, "publish", fail)
+        self.put(train_request, POLICY)
+        publisher, permanent = Publisher(train_request, no_beat), False
+        publisher.hand_over()
+        assert not publisher.try_to_publish() and publisher.bytes == 0
+        permanent = True
+        with pytest.raises(StoreError):
+            publisher.try_to_publish()
+
+    @pytest.mark.parametrize(("permanent", "strikes"), [(False, 0), (True, 1)])
+    def test_a_job_waits_for_a_store_that_is_away_and_counts_one_that_refuses(
+        self, train_request: Request, permanent: bool, strikes: int
+    ) -> None:
+        job = train_request.jobs.get(kind="train")
+        lease = leases.claim(job.pk)
+        assert lease is not None
+        with suppress(StoreError), lease:
+            raise StoreError("no answer", permanent)
+        job.refresh_from_db()
+        assert (job.status, job.strikes, job.owner) == ("queued", strikes, "") and "no answer" in job.error

@@ -8,18 +8,25 @@ import select
 import socket
 import socketserver
 import threading
+import uuid
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
+from tests.webapp import rows
 from tests.webapp.object_storage import KEY, SECRET, connect, create_bucket, store_url
 from tests.webapp.servers import free_port
+from webapp.archive import erasure, orphan_files, retention
+from webapp.archive.models import Export
 from webapp.base import s3_store
 from webapp.base.s3_store import PART_BYTES, S3Store
 from webapp.base.store import store
 from webapp.base.store_address import read_address
 from webapp.base.store_interface import StoreError
+from webapp.experiments.models import Clip
 
 slow = pytest.mark.slow
 
@@ -66,7 +73,6 @@ class TestRefusals:
         assert not list(tmp_path.iterdir())
 
     def test_a_clock_that_is_wrong(self, s3_store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        from datetime import timedelta
 
         import botocore.auth
         from botocore.compat import get_current_datetime as really
@@ -198,3 +204,39 @@ class TestUploads:
         other.publish("clips/a.mp4", b"second")
         other.delete_folder("clips")
         assert store.size("clips/a.mp4") == 3 and other.size("clips/a.mp4") is None
+
+
+@slow
+@pytest.mark.django_db(transaction=True)
+class TestDeletion:
+    """Asks the server itself, as someone with the key to the bucket would."""
+
+    def list_bucket(self, port: int, url: str) -> list[str]:
+        found = connect(port).list_objects_v2(Bucket=read_address(url).bucket)
+        return [entry["Key"] for entry in found.get("Contents", ())]
+
+    def test_erasure_leaves_nothing_of_a_person_in_the_bucket(self, s3_server: int, s3_store: str) -> None:
+        person = rows.participant()
+        rows.create_round(person)
+        for clip in Clip.objects.all():
+            store.publish(clip.video, b"film")
+            store.publish(clip.poster, b"still")
+        store.publish(f"runs/{person.experiment.public_id}-3/checkpoints/policies/0.pt", b"policy")
+        store.publish(Export.objects.create(study=person.study, by="ada", status="done").key, b"zip")
+        assert len(self.list_bucket(s3_server, s3_store)) == 2 * Clip.objects.count() + 2
+        erasure.erase(person)
+        assert self.list_bucket(s3_server, s3_store) == []
+
+    def test_retention_deletes_old_exports_and_files_without_a_row(
+        self, s3_server: int, s3_store: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(orphan_files, "OLD_SECONDS", -10)
+        person = rows.participant()
+        rows.create_round(person)
+        clip = Clip.objects.first()
+        old = Export.objects.create(study=person.study, by="ada", status="done")
+        Export.objects.update(finished_at=timezone.now() - timedelta(days=90))
+        for key in (clip.video, old.key, f"clips/{uuid.uuid4()}.mp4", f"runs/{uuid.uuid4()}-3/job.json"):
+            store.publish(key, b"x")
+        retention.tick()
+        assert self.list_bucket(s3_server, s3_store) == [clip.video]
