@@ -84,8 +84,6 @@ class Lockstep:
         self._mark = CallMark(self.folder)
         self._begun = self._reported_at = self._clock = time.monotonic()
         self._save_at = self._clock + CHECKPOINT_SECONDS
-        self._recorded_seconds, self._recording_seconds = 0.0, 0.0
-        """Spent on recording rollouts: in all, and the last time."""
 
     def open(self) -> None:
         """Start the engine with worlds for all candidates: as many as fit.
@@ -252,7 +250,7 @@ class Lockstep:
 
     def _film(self) -> bool:
         """Record the rollouts that are due; whether there were any."""
-        filmed, began = False, time.monotonic()
+        filmed = False
         for percent in self.job.film_at:
             due = self.iteration >= max(1, round(self.preset.iterations * percent / 100))
             waiting = [c for c in self.active if percent not in c.rollouts]
@@ -265,9 +263,6 @@ class Lockstep:
             for candidate in waiting:
                 candidate.rollouts.append(percent)
             filmed = True
-        if filmed:
-            self._recording_seconds = time.monotonic() - began
-            self._recorded_seconds += self._recording_seconds
         return filmed
 
     def _report_and_save(self, save: bool) -> None:
@@ -342,21 +337,9 @@ class Lockstep:
         fraction = 1.0 if phase == "done" or not self.active else fraction
         write_json(
             self.folder / "progress.json",
-            Progress(
-                phase=phase,
-                fraction=fraction,
-                samples=samples,
-                candidates=candidates,
-                recorded_seconds=self._recorded_seconds,
-                recording_left=self._recording_seconds * self._count_recordings_left(),
-            ),
+            Progress(phase=phase, fraction=fraction, samples=samples, candidates=candidates),
         )
         self._reported_at = time.monotonic()
-
-    def _count_recordings_left(self) -> int:
-        """How many times the active candidates are still to be recorded."""
-        left = {percent for c in self.active for percent in self.job.film_at if percent not in c.rollouts}
-        return sum(self.job.rollouts if percent == FINAL else 1 for percent in left)
 
     def _result(self) -> TrainResult:
         return TrainResult(

@@ -90,10 +90,6 @@ class Progress:
     samples: int = 0
     samples_per_second: float = 0.0
     candidates: tuple[CandidateProgress, ...] = ()
-    recorded_seconds: float = 0.0
-    """Of a child: spent on recording rollouts, while it did not train."""
-    recording_left: float = 0.0
-    """Of a child: what the recordings to come will take if each takes as long as the last one; 0 before the first."""
 
 
 @dataclass(frozen=True)

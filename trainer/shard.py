@@ -51,8 +51,8 @@ class Shard:
     """Why its candidates cannot be trained, once that is certain."""
     started: float = 0.0
     """When the child was started, by the clock of the file system; older progress is another child's."""
-    history: deque[tuple[float, float, float, int]] = field(default_factory=deque)
-    """(time, seconds of recordings, fraction, samples) over the last SPEED_SECONDS."""
+    history: deque[tuple[float, float, int]] = field(default_factory=deque)
+    """(time, fraction, samples) over the last SPEED_SECONDS."""
 
     @property
     def folder(self) -> Path:
@@ -155,7 +155,7 @@ class Shard:
     def observe(self, now: float) -> Progress:
         """Its latest progress, remembered for the speed."""
         progress = read_progress(self.folder)
-        latest = (progress.recorded_seconds, progress.fraction, progress.samples)
+        latest = (progress.fraction, progress.samples)
         if not self._fresh() or progress.phase != "training":
             return progress
         if not self.history or self.history[-1][1:] != latest:
@@ -165,25 +165,20 @@ class Shard:
         return progress
 
     def speed(self) -> tuple[float, float] | None:
-        """Fraction and samples per second of training; None before they can be measured."""
+        """Fraction and samples per second; None before they can be measured."""
         if len(self.history) < 2:
             return None
-        begin, end = self.history[0], self.history[-1]
-        took, recorded, fraction, samples = (late - early for early, late in zip(begin, end, strict=True))
-        trained = took - recorded
-        if trained < MEASURABLE_SECONDS or fraction <= 0:
+        (begin, *first), (end, *last) = self.history[0], self.history[-1]
+        if end - begin < MEASURABLE_SECONDS or last[0] <= first[0]:
             return None
-        return fraction / trained, samples / trained
+        return (last[0] - first[0]) / (end - begin), (last[1] - first[1]) / (end - begin)
 
     def seconds_left(self, progress: Progress, now: float) -> float | None:
         """Seconds to the end at the measured speed; None before it can be measured."""
         if progress.fraction >= 1 or self.failure:
             return 0.0
         speed = self.speed()
-        if speed is None:
-            return None
-        since = now - self.history[-1][0]
-        return max(0.0, (1 - progress.fraction) / speed[0] + progress.recording_left - since)
+        return None if speed is None else max(0.0, (1 - progress.fraction) / speed[0] - (now - self.history[-1][0]))
 
     def _fresh(self) -> bool:
         file = self.folder / "progress.json"

@@ -1,4 +1,4 @@
-"""One child of a run: how often it may crash, and when it will be done."""
+"""One child of a run: how often it may crash."""
 
 import subprocess
 import sys
@@ -9,6 +9,8 @@ import pytest
 from trainer.calls import CANDIDATES, FILE, CallMark
 from trainer.records import Progress, read_dropped, write_json
 from trainer.shard import CRASHES, CRASHES_IN_ONE_CALL, Shard
+
+pytestmark = pytest.mark.slow
 
 
 class Crashing(Shard):
@@ -31,23 +33,19 @@ def crashes(folder: Path, fractions: list[float]) -> int:
     return len(fractions) - len(shard.fractions)
 
 
-@pytest.mark.slow
 def test_three_crashes_in_a_row_are_the_end(tmp_path):
     assert crashes(tmp_path, [0.0] * 9) == CRASHES == 3
 
 
-@pytest.mark.slow
 def test_a_hair_further_is_no_further(tmp_path):
     assert crashes(tmp_path, [0.50, 0.505, 0.511, 0.516, 0.52]) == CRASHES
 
 
-@pytest.mark.slow
 def test_whoever_gets_further_between_crashes_may_crash_more_often(tmp_path):
     fractions = [0.0, 0.2, 0.2, 0.35, 0.35, 0.7, 0.9, 0.9, 0.9, 0.9]
     assert crashes(tmp_path, fractions) == len(fractions) - 1
 
 
-@pytest.mark.slow
 def test_it_says_what_ended_it(tmp_path, capsys):
     shard = Crashing(tmp_path, 2, 4, 1)
     shard.fractions = [0.0] * CRASHES
@@ -79,42 +77,12 @@ def dropped(folder: Path, calls: list[int | None]) -> dict[int, str]:
     return read_dropped(shard.folder)
 
 
-@pytest.mark.slow
 def test_two_crashes_in_one_candidates_calls_drop_it_and_the_next_one_too(tmp_path):
     given_up = dropped(tmp_path, [3, 3, 4, 4])
     assert list(given_up) == [3, 4] and CRASHES_IN_ONE_CALL == 2
     assert given_up[3].startswith("run: its calls ended the training process 2 times (exit status 1)")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("calls", [[3, 4], [3, None], [None, None], [7, 7]])
 def test_crashes_in_other_calls_drop_nobody(tmp_path, calls):
     assert dropped(tmp_path, calls) == {}
-
-
-def said_left(folder: Path, states: list[tuple[float, float, float, float]]) -> list[float]:
-    """The time left after each (now, fraction, seconds recorded, seconds to be recorded)."""
-    shard, said = Shard(folder, 0, 1, 1), []
-    shard.folder.mkdir(parents=True)
-    for now, fraction, recorded, to_come in states:
-        part = Progress("training", fraction=fraction, recorded_seconds=recorded, recording_left=to_come)
-        write_json(shard.folder / "progress.json", part)
-        said.append(shard.seconds_left(shard.observe(now), now))
-    return said
-
-
-def test_recordings_are_no_training_and_are_waited_for(tmp_path):
-    """60 s of training at an even speed, and three recordings of 5 s: after 6, 18 and 60 s of training."""
-    states = [(4, 4 / 60, 0, 0), (6, 0.1, 0, 0), (11, 0.1, 5, 10), (15, 10 / 60, 5, 10), (23, 0.3, 5, 10)]
-    states += [
-        (28, 0.3, 10, 5),
-        (36, 26 / 60, 10, 5),
-        (50, 40 / 60, 10, 5),
-        (62, 52 / 60, 10, 5),
-        (69.9, 59.9 / 60, 10, 5),
-        (74, 59.9 / 60, 10, 5),
-        (75, 1, 15, 0),
-    ]
-    said = said_left(tmp_path, states)
-    assert said[0] is None
-    assert said[2:] == [pytest.approx(75 - state[0], abs=0.2) for state in states[2:]]
