@@ -22,9 +22,11 @@ from webapp.base import scratch
 from webapp.base.store_address import StoreAddress
 from webapp.base.store_interface import NAME, Source, StoreError, open_source, save_copy, split_key
 
-CONNECT_SECONDS, READ_SECONDS = 3.0, 20.0
-ATTEMPTS = 4
-"""How often a request is made, and a download opened again, before the store counts as away."""
+CONNECT_SECONDS, READ_SECONDS = 2.0, 10.0
+ATTEMPTS = 3
+"""How often a request is made, and a download opened again, before the store counts as away: sooner than a lease
+ends.
+"""
 CONNECTIONS = 32
 PART_BYTES = 8 << 20
 """Larger files are uploaded in parts of this size, which are held in memory. S3 takes 10 000 parts."""
