@@ -15,13 +15,13 @@ REQUESTS += ("the time left", "the lease time", "the camera", "the media store",
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[2:].partition(" |")[0])
 def test_every_file_is_there(row):
     folder = ROOT
-    for name in re.findall(r"`([\w/.<>]+\.\w+|[\w/<>]+/)`", row):
+    for name in re.findall(r"`([\w/.<>]+\.(?:py|html|js|json|md|xml)|[\w/<>]+/)`", row):
         pattern = re.sub(r"<\w+>", "*", name).rstrip("/")
-        found = list(ROOT.glob(pattern)) or list(folder.glob(pattern))
+        found = [path for place in (ROOT, folder, folder.parent) for path in place.glob(pattern)]
         assert found, f"{name} is not there"
         folder = found[0].parent
 
 
 def test_the_table_answers_the_twelve_usual_requests():
     first = [row[2:].partition(" |")[0] for row in ROWS]
-    assert [words for words in REQUESTS if not any(cell.endswith(words) for cell in first)] == []
+    assert [words for words in REQUESTS if not any(words in cell for cell in first)] == []

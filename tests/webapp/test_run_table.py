@@ -229,6 +229,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(staff):
     add(0)
     every = "&".join(f"col={column.name}" for column in run_columns())
     queries = ("", "?sort=-cost", "?group=arm&sort=time", f"?{every}&q=row")
+    read(staff)  # the first page of a session notes when it was used
     before = [count(query) for query in queries]
     for number in range(1, 8):
         add(number)
