@@ -116,8 +116,8 @@ INSTALLED_APPS = [
     "webapp.archive",
 ]
 MIDDLEWARE = [
-    "webapp.base.request_log.RequestLogMiddleware",
     "webapp.probes.ProbeMiddleware",
+    "webapp.base.request_log.RequestLogMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.base.static_files.StaticFiles",
     "webapp.base.compression.PageCompression",

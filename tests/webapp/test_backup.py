@@ -198,7 +198,7 @@ def test_what_a_restore_refuses_changes_nothing(tmp_path):
         assert said.returncode == 1 and text in said.stderr, said
         assert (stack.data / "db.sqlite3").read_bytes() == before
 
-    refuse("Restoring would replace the database here with 1 studies, 2 participants")
+    refuse("Restoring would replace the database here with 1 study, 2 participants")
     cut = tmp_path / "cut.zip"
     cut.write_bytes(file.read_bytes()[:-1000])
     refuse("is no backup of Prefine, or not whole", "--overwrite", backup=cut)

@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -50,14 +50,13 @@ def require_fitting(backup: Reader) -> None:
 
 def describe_site_here() -> list[str]:
     """What a restore would replace; empty for a site without people and work."""
+    models: tuple[Any, ...] = (Study, Participant, Experiment, Poll, get_user_model())
     try:
-        rows = {model: model._default_manager.count() for model in (Study, Participant, Experiment, Poll)}
-        accounts = get_user_model()._default_manager.count()
+        counts = [(model._meta, model._default_manager.count()) for model in models]
     except DatabaseError:  # not migrated: there is nothing in it
         connection.close()
         return []
-    words = [f"{count} {model._meta.verbose_name_plural}" for model, count in rows.items() if count]
-    return [*words, f"{accounts} accounts"] if words or accounts else []
+    return [f"{n} {meta.verbose_name if n == 1 else meta.verbose_name_plural}" for meta, n in counts if n]
 
 
 @contextmanager
