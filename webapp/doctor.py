@@ -159,7 +159,7 @@ def examine_rendering() -> Iterator[Finding]:
     done = run_python("-m", "simulation.opengl")
     if done.returncode:
         said = (done.stdout + done.stderr).strip().splitlines() or ["no frame was rendered"]
-        yield fail(said[-1], "apt-get install libegl1 libgl1-mesa-dri")
+        yield fail(said[-1], "apt-get install libegl1 libgl1-mesa-dri libopengl0")
     else:
         yield ok("a frame was rendered without a display")
 

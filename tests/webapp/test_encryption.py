@@ -17,6 +17,7 @@ from llm.errors import Unauthorized
 from tests.webapp.servers import ROOT
 from webapp.accounts import twofactor
 from webapp.accounts.models import AuthenticatorApp
+from webapp.backup import keys
 from webapp.base import encryption
 from webapp.experiments.models import LanguageModel
 
@@ -133,3 +134,26 @@ def test_keys_that_are_none_stop_the_start(keys):
     code = "from django.conf import settings; settings.DATA_DIR"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert "PREFINE_ENCRYPTION_KEYS must be" in ended.stderr
+
+
+def test_an_app_whose_key_is_gone_refuses_in_words_and_a_recovery_code_still_works(client, settings, db):
+    user = User.objects.create_superuser("eve", password="correct horse battery")
+    AuthenticatorApp.objects.create(user=user, confirmed=True)
+    unconfirmed = AuthenticatorApp.objects.create(user=user, confirmed=False)
+    code = twofactor.renew_recovery_codes(user)[0]
+    (settings.DATA_DIR / "encryption_key").write_text(Fernet.generate_key().decode())
+    form = {"username": "eve", "password": "correct horse battery"}
+    refused = client.post("/admin/login/", form | {"code": "123456"})
+    assert refused.status_code == 200 and "restore PREFINE_ENCRYPTION_KEYS" in refused.content.decode()
+    assert client.post("/admin/login/", form | {"code": code}).status_code == 302
+    assert twofactor.begin_setup(user).readable
+    assert not AuthenticatorApp.objects.filter(pk=unconfirmed.pk).exists()
+
+
+@pytest.mark.parametrize("padding", ["", "="])
+def test_keys_of_a_variable_are_restored_as_a_file_that_can_be_read(model, settings, padding):
+    """compose/setup.sh draws keys without the sign at their end."""
+    first, second = (Fernet.generate_key().decode().rstrip("=") + padding for _ in range(2))
+    assert not list(keys.write_keys({"PREFINE_ENCRYPTION_KEYS": f"{first}, {second}".encode()}))
+    assert len((settings.DATA_DIR / "encryption_key").read_text().split()) == 2
+    assert encryption.decrypt(encryption.encrypt("a secret")) == "a secret"

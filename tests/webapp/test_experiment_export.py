@@ -95,14 +95,18 @@ def test_a_large_one_is_made_by_a_worker(client, monkeypatch):
 
 
 def test_it_is_deleted_with_the_data_of_a_person_who_judged_in_it():
+    """So is that of a retraining alone, whose reward may quote the person."""
     person = rows.participant(label="Somebody")
-    other = bench_rows.create_finished_experiment()
-    own, apart = (
+    rows.create_round(person)
+    other, retraining = bench_rows.create_finished_experiment(), bench_rows.create_finished_experiment()
+    retraining.retrains = Candidate.objects.filter(iteration__experiment=person.experiment).first()
+    retraining.save()
+    _, _, apart = (
         Export.objects.create(experiments=[row.pk], name=row.name[:80], status="done")
-        for row in (person.experiment, other)
+        for row in (person.experiment, retraining, other)
     )
     erasure.erase(person)
-    assert list(Export.objects.all()) == [apart] and own.pk != apart.pk
+    assert list(Export.objects.all()) == [apart]
 
 
 def test_it_takes_the_right_to_export(client):

@@ -16,6 +16,13 @@ from webapp.accounts import twofactor
 CODE_WIDGET = {"autocomplete": "one-time-code", "autocapitalize": "off", "spellcheck": "false", "maxlength": "24"}
 
 
+WRONG_CODE = "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds."
+LOST_SEED = (
+    "Codes of your app cannot be checked, because this installation cannot decrypt what it keeps of the app. Sign in "
+    "with a recovery code, or ask the person who runs this site to restore PREFINE_ENCRYPTION_KEYS."
+)
+
+
 class LoginForm(AuthenticationForm):
     code = forms.CharField(
         required=False,
@@ -28,7 +35,8 @@ class LoginForm(AuthenticationForm):
     def confirm_login_allowed(self, user: User) -> None:
         """After the password, check the second factor if the account has one."""
         super().confirm_login_allowed(user)
-        if twofactor.find_app(user) is None:
+        app = twofactor.find_app(user)
+        if app is None:
             return
         code = self.cleaned_data.get("code", "")
         if not code:
@@ -37,10 +45,7 @@ class LoginForm(AuthenticationForm):
         if device is None:
             credentials = {"username": user.get_username()}
             user_login_failed.send(sender=__name__, credentials=credentials, request=self.request)
-            raise ValidationError(
-                "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds.",
-                code="code",
-            )
+            raise ValidationError(WRONG_CODE if app.readable else LOST_SEED, code="code")
         user.otp_device = device  # type: ignore[attr-defined]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

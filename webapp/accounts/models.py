@@ -7,7 +7,7 @@ from typing import Any
 
 from django_otp.plugins.otp_totp.models import TOTPDevice, default_key
 
-from webapp.base.encryption import EncryptedField
+from webapp.base.encryption import EncryptedField, is_readable
 
 
 class AuthenticatorApp(TOTPDevice):  # type: ignore[misc]
@@ -21,6 +21,14 @@ class AuthenticatorApp(TOTPDevice):  # type: ignore[misc]
     def save(self, *args: Any, **kwargs: Any) -> None:
         self.key = ""
         super().save(*args, **kwargs)
+
+    @property
+    def readable(self) -> bool:
+        """Whether this installation's keys decrypt the seed."""
+        return is_readable(self.seed)
+
+    def verify_token(self, token: Any) -> bool:
+        return self.readable and bool(super().verify_token(token))
 
     @property
     def bin_key(self) -> bytes:

@@ -47,9 +47,11 @@ def find_missing(user: User, session: Any) -> MissingFactor:
 
 def begin_setup(user: User) -> AuthenticatorApp:
     """The unconfirmed app. It is saved, so that a reload shows the same QR code."""
-    return find_app(user, confirmed=False) or AuthenticatorApp.objects.create(
-        user=user, confirmed=False, name="authenticator app"
-    )
+    begun = find_app(user, confirmed=False)
+    if begun and begun.readable:
+        return begun
+    AuthenticatorApp.objects.filter(user=user, confirmed=False).delete()
+    return AuthenticatorApp.objects.create(user=user, confirmed=False, name="authenticator app")
 
 
 def format_key(device: AuthenticatorApp) -> str:

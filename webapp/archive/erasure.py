@@ -203,8 +203,9 @@ def _forget_copies(study: Study, people: Sequence[Participant]) -> None:
 
 
 def _forget_experiment_exports(study: Study) -> None:
-    """Delete exports of experiments that somebody in the study judged, or that are deleted by now."""
+    """Delete exports of experiments that somebody in the study judged, of their retrainings, and of deleted ones."""
     judged = set(Assignment.objects.filter(participant__study=study).values_list("experiment", flat=True))
+    judged |= set(Experiment.objects.filter(retrains__iteration__experiment__in=judged).values_list("pk", flat=True))
     for export in Export.objects.filter(study=None):
         kept = Experiment.objects.filter(pk__in=export.experiments).count()
         if kept < len(export.experiments) or judged & set(export.experiments):

@@ -44,7 +44,7 @@ KEYS = (
         "encryption_key",
         "models' keys and second factors cannot be read",
         lambda text: ",".join(text.split()),
-        lambda value: "\n".join(value.split(",")) + "\n",
+        lambda value: "".join(f"{key.strip().rstrip('=')}=\n" for key in value.split(",")),  # as settings reads them
     ),
 )
 

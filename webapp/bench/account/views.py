@@ -15,9 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from webapp.accounts import roles, sessions, twofactor
 from webapp.accounts.access import staff_only
+from webapp.accounts.forms import WRONG_CODE
 from webapp.audit import record
-
-WRONG_CODE = "That code is not right. Each works once, for half a minute; after a wrong one, wait a few seconds."
 
 
 @never_cache

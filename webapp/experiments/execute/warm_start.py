@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from simulation import catalog
 from trainer.records import WARM
 from webapp.base.store import store
+from webapp.base.store_interface import save_copy
 from webapp.experiments import run_folder
 from webapp.experiments.kinds.train import find_training
 from webapp.experiments.models import Request
@@ -48,8 +48,8 @@ def fetch_start(request: Request, start: Start) -> bool:
         return True
     try:
         if start.file:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(start.file, target)
+            with start.file.open("rb") as file:
+                save_copy(file, target)
         elif place := find_training(request.experiment, start.candidate):
             earlier, position = place
             store.fetch(f"{earlier.run_key}/checkpoints/policies/{position}.pt", target)
