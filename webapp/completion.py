@@ -19,7 +19,7 @@ OPTIONS = {
     "worker": "train film llm --device --name",
     "restore": "--check --overwrite",
     "test": "--quick --all",
-    "run": f"--task --problem --method --option --k --n {SETTINGS} {BUDGETS} --name --resume",
+    "run": f"--task --problem --method --option --k --n {SETTINGS} --start {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",
     "train": "--task --reward --preset --algorithm --iterations --seed --seeds --out --override",
     "evaluate": "--candidate --episodes --seeds --film --out --json",

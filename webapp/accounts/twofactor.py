@@ -51,7 +51,9 @@ def begin_setup(user: User) -> AuthenticatorApp:
     if begun and begun.readable:
         return begun
     AuthenticatorApp.objects.filter(user=user, confirmed=False).delete()
-    return AuthenticatorApp.objects.create(user=user, confirmed=False, name="authenticator app")
+    begun = AuthenticatorApp(user=user, confirmed=False, name="authenticator app")
+    begun.save()
+    return begun
 
 
 def format_key(device: AuthenticatorApp) -> str:
