@@ -12,10 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-import boto3
 import pytest
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from tests.webapp.servers import START_SECONDS, free_port
 
@@ -25,6 +22,9 @@ PORTS = [f"{part}.port{kind}" for part in ("s3", "master", "volume", "filer") fo
 
 def connect(port: int, host: str = "127.0.0.1"):
     """A client beside the one that is tested."""
+    import boto3  # not above: slow to import, and every run of tests imports this file
+    from botocore.config import Config
+
     config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
     return boto3.client(
         "s3",
@@ -79,6 +79,8 @@ def serve(folder: Path, host: str = "127.0.0.1", prefix: tuple[str, ...] = ()) -
 
 
 def _wait_until_it_stores(process: subprocess.Popen[bytes], port: int, host: str, log: Path) -> None:
+    from botocore.exceptions import BotoCoreError, ClientError
+
     deadline, client = time.monotonic() + START_SECONDS, connect(port, host)
     while process.poll() is None and time.monotonic() < deadline:
         try:

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 START = """
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
-long = {{"iterations": {iterations}, "worlds": 64}}
+long = {{"iterations": {iterations}, "worlds": 32}}
 loop.start(Experiment.objects.create(name="x", task="Cartpole", judge="proxy", k=2, n=1, overrides=long))
 """
 
@@ -121,7 +121,7 @@ def cluster(postgres: int, redis: int, s3_server: int, tmp_path: Path) -> Iterat
 def test_a_preempted_training_goes_on_on_another_machine_from_the_store(cluster: Cluster) -> None:
     for machine, *command in (("desk", "reaper"), ("desk", "worker", "llm"), ("desk", "worker", "film")):
         cluster.manage(machine, *command)
-    cluster.run(START.format(iterations=400))
+    cluster.run(START.format(iterations=200))
     first = cluster.manage("first", "worker", "train", "--name", "first", "--device", "cpu")
     before = cluster.wait(lambda seen: seen["fraction"] > 0.1, "a tenth of the training")
     first.send_signal(signal.SIGTERM)
@@ -204,7 +204,7 @@ def test_a_machine_that_is_cut_off_loses_its_training_and_does_no_harm_when_it_r
             machines.append({"prefix": ("ip", "netns", "exec", name), "environment": there})
         for command in (("reaper",), ("worker", "llm"), ("worker", "film")):
             cluster.manage("desk", *command)
-        cluster.run(START.format(iterations=800))
+        cluster.run(START.format(iterations=400))
         first = cluster.manage("first", "worker", "train", "--name", "first", **machines[0])
         cluster.wait(lambda seen: seen["fraction"] > 0.1, "a tenth of the training")
         cable = f"pf{os.getpid() % 10_000}1a"
