@@ -27,6 +27,7 @@ keep admin_password "$(draw 12)"
 keep secret_key "$(draw 48)"
 keep encryption_keys "$(draw 32)"
 keep vapid_key "$(draw 32)"
+keep metrics_key "$(draw 24)"
 keep postgres_password "$(draw 24)"
 keep database_url "postgres://prefine:$(read_secret postgres_password)@postgres/prefine"
 password=$(draw 24)
