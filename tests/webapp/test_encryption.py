@@ -1,9 +1,12 @@
 """Secrets in the database: what another reads of a copy of it, how keys change, what earlier versions saved."""
 
+import json
 import os
 import stat
 import subprocess
 import sys
+import zipfile
+from contextlib import nullcontext
 
 import pytest
 from cryptography.fernet import Fernet
@@ -17,7 +20,7 @@ from llm.errors import Unauthorized
 from tests.webapp.servers import ROOT
 from webapp.accounts import twofactor
 from webapp.accounts.models import AuthenticatorApp
-from webapp.backup import keys
+from webapp.backup import archive, databases, keys, restore
 from webapp.base import encryption
 from webapp.experiments.models import LanguageModel
 
@@ -148,6 +151,29 @@ def test_an_app_whose_key_is_gone_refuses_in_words_and_a_recovery_code_still_wor
     assert client.post("/admin/login/", form | {"code": code}).status_code == 302
     assert twofactor.begin_setup(user).readable
     assert not AuthenticatorApp.objects.filter(pk=unconfirmed.pk).exists()
+
+
+def test_a_restore_whose_database_cannot_be_loaded_leaves_the_keys(settings, tmp_path, monkeypatch):
+    encryption.encrypt("draws a key")
+    before = (settings.DATA_DIR / "encryption_key").read_text()
+    with zipfile.ZipFile(tmp_path / "backup.zip", "w") as file:
+        name = databases.get_file_name()
+        file.writestr(name, b"x")
+        file.writestr("keys/PREFINE_ENCRYPTION_KEYS", Fernet.generate_key())
+        listed = {name: {"size": 1}, "keys/PREFINE_ENCRYPTION_KEYS": {"size": 44}}
+        facts = {"format": 1, "database": connection.vendor, "migrations": [], "files": listed}
+        file.writestr("manifest.json", json.dumps(facts))
+    monkeypatch.setattr(archive.Reader, "verify", lambda self, progress: None)
+    monkeypatch.setattr(databases, "check", lambda file: None)
+    monkeypatch.setattr(restore, "require_stopped", nullcontext)
+
+    def fail(source):
+        raise databases.Failed("psql failed")
+
+    monkeypatch.setattr(databases, "load", fail)
+    with pytest.raises(databases.Failed):
+        restore.restore_backup(archive.Reader(tmp_path / "backup.zip"), print)
+    assert (settings.DATA_DIR / "encryption_key").read_text() == before
 
 
 @pytest.mark.parametrize("padding", ["", "="])

@@ -1,4 +1,4 @@
-"""Put a backup in the place of a site: files and keys first, the database last, so that it never lacks a file."""
+"""Put a backup in the place of a site: files first, so that the database never lacks one, then it, then its keys."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def restore_backup(backup: Reader, tell: Callable[[str], None]) -> None:
             with backup.open(STORE + key) as source:
                 store.publish(key, source)
             progress.add(int(backup.files[STORE + key]["size"]))
+        databases.load(database)
         names = [name for name in backup.files if name.startswith(KEYS)]
         for warning in keys.write_keys({name.removeprefix(KEYS): backup.read(name) for name in names}):
             tell(warning)
-        databases.load(database)
     call_command("migrate", verbosity=0, interactive=False)
