@@ -194,6 +194,19 @@ def test_a_retraining_stands_beside_the_search_and_films_every_policy(staff):
     assert Experiment.objects.latest("pk").seed == new.seed + 1, "seeds that no earlier retraining has used"
 
 
+@pytest.mark.parametrize(
+    ("start", "preset", "then"),
+    [("upright", "quick", "upright"), ("upright", "paper", "random"), ("best", "quick", "random")],
+)
+def test_a_retraining_starts_as_the_search_did_or_says_that_it_does_not(staff, start, preset, then):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False, task="Humanoid", training_start=start)
+    retrain(staff, row, preset=preset)
+    new = Experiment.objects.latest("pk")
+    assert new.training_start == then
+    said = "so the scores are not comparable" in read(staff, reverse("bench:experiment", args=[row.public_id]))
+    assert said == (then != start)
+
+
 @pytest.mark.parametrize("values", [{"count": "400"}, {"count": "many"}, {"preset": "none"}])
 def test_a_retraining_with_other_values_than_offered_is_refused(staff, values):
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)

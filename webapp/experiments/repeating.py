@@ -11,6 +11,7 @@ from llm.methods import retrain
 from simulation import catalog
 from webapp.experiments import judges, loop
 from webapp.experiments.models import Experiment, LoopSettings
+from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.experiments.seeds import find_next_seed
 
 (RETRAINING,) = retrain.METHODS
@@ -75,6 +76,7 @@ def start_retraining(experiment: Experiment, owner: str, preset: str, count: int
         k=count,
         n=RETRAINING.n,
         preset=preset,
+        training_start=_find_start(experiment, preset),
         overrides=experiment.overrides if preset == experiment.preset else {},  # they replace fields of one preset
         seed=seed,
         retrains=winner,
@@ -82,6 +84,13 @@ def start_retraining(experiment: Experiment, owner: str, preset: str, count: int
     )
     loop.start(row)
     return row
+
+
+def _find_start(experiment: Experiment, preset: str) -> str:
+    """That of the search, where a round that follows no other can start so."""
+    start = experiment.training_start
+    stays_up = start == TrainingStart.UPRIGHT and catalog.upright_policy(experiment.task, preset)
+    return start if stays_up else TrainingStart.RANDOM
 
 
 def explain_retraining_refusal(experiment: Experiment) -> str:

@@ -39,6 +39,12 @@ class RetrainingTable:
     def running(self) -> bool:
         return any(row.experiment.live for row in self.rows)
 
+    @property
+    def starts_differ(self) -> bool:
+        """Whether some started from other policies than the search."""
+        search = self.origin.iteration.experiment
+        return any(row.experiment.training_start != search.training_start for row in self.rows)
+
 
 def read_retrainings(experiment: Experiment) -> RetrainingTable | None:
     """All of this experiment's winner, or this one where it is a retraining; None without any."""
