@@ -1,5 +1,5 @@
 # One image for every process of Prefine. docs/deployment.md describes the build arguments.
-ARG BASE=docker.io/library/debian:trixie-20260918-slim@sha256:a99cfc517144bc59b1978475ec53b46ecabec7e43635402ee5b77cc54cd1b20a
+ARG BASE=debian:trixie-20260918-slim@sha256:a99cfc517144bc59b1978475ec53b46ecabec7e43635402ee5b77cc54cd1b20a
 
 # hadolint ignore=DL3006
 FROM ${BASE} AS base
@@ -21,7 +21,8 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 # Only what the installer reads, so that an edit of the code does not install 2 GB again.
 COPY prefine requirements.txt requirements-torch.txt requirements-gpu.txt ./
-ARG PREFINE_TORCH_ARGS="--index-url https://download.pytorch.org/whl/cpu"
+# Options of pip for PyTorch, as in README.md, "Choosing a PyTorch build". Empty: the build with CUDA, which is larger.
+ARG PREFINE_TORCH_ARGS=""
 ARG EXTRA_REQUIREMENTS=""
 ENV PIP_NO_CACHE_DIR=1
 # The launcher looks for the system's libraries where this mark is missing; the last stage has them.

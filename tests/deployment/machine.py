@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import re
 import shutil
 import signal
 import subprocess
@@ -21,8 +22,8 @@ from tests.webapp.servers import ROOT
 
 HERE = Path(__file__).parent
 PACKAGES = "podman buildah crun netavark aardvark-dns iptables iproute2 ca-certificates"
-NEWER = "http://deb.debian.org/debian trixie main"
-"""Where docker-compose 2 is; older Debians have version 1."""
+NEWER = "trixie"
+"""The Debian that has docker-compose 2; older ones have version 1."""
 CONTAINERS = """\
 [containers]
 cgroups = "disabled"
@@ -53,6 +54,12 @@ def run(command: list[str], **options: object) -> str:
     return done.stdout
 
 
+def read_mirror() -> str:
+    """The address from which this machine's own packages come."""
+    policy = run(["apt-cache", "policy", "base-files"])
+    return re.search(r"https?://\S+/debian\b", policy).group()
+
+
 class Machine:
     def __init__(self, folder: Path) -> None:
         self.folder, self.root, self.base, self.source = folder, folder / "root", folder / "base", folder / "source"
@@ -74,8 +81,9 @@ class Machine:
         self.change_root("apt-get update -qq && apt-get install -y -qq --no-install-recommends " + PACKAGES)
         shutil.rmtree(self.root / "etc/cni", ignore_errors=True)
         (self.root / "etc/containers/containers.conf").write_text(CONTAINERS)
+        source = f"deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {read_mirror()} {NEWER} main"
         self.change_root(
-            f"cd /tmp && echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] {NEWER}' >newer.list"
+            f"cd /tmp && echo '{source}' >newer.list"
             " && mkdir -p lists/partial"
             ' && options="-o Dir::Etc::sourcelist=/tmp/newer.list -o Dir::Etc::sourceparts=-"'
             ' && options="$options -o Dir::State::lists=/tmp/lists"'

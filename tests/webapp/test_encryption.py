@@ -131,7 +131,7 @@ def test_other_users_of_the_machine_read_nothing(tmp_path):
     assert [stat.S_IMODE((data / name).stat().st_mode) for name in ("db.sqlite3", "secret_key")] == [0o600] * 2
 
 
-@pytest.mark.parametrize("keys", ["short", Fernet.generate_key().decode() + ",x"])
+@pytest.mark.parametrize("keys", ["short", Fernet.generate_key().decode() + ",x"], ids=["short", "second"])
 def test_keys_that_are_none_stop_the_start(keys):
     environment = os.environ | {"PREFINE_ENCRYPTION_KEYS": keys, "DJANGO_SETTINGS_MODULE": "webapp.settings"}
     code = "from django.conf import settings; settings.DATA_DIR"
