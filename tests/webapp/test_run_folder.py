@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -237,6 +238,24 @@ class TestRunFolder:
         permanent = True
         with pytest.raises(StoreError):
             publisher.try_to_publish()
+
+    def test_a_store_that_hangs_does_not_hold_a_worker_that_must_end(
+        self, train_request: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answer, ended = threading.Event(), list[str]()
+
+        def hang(key: str, source: Any) -> None:
+            answer.wait(20)
+            ended.append(key)
+
+        monkeypatch.setattr(store, "publish", hang)
+        monkeypatch.setattr("webapp.experiments.publisher.HANDOVER_SECONDS", 0.1)
+        self.put(train_request, POLICY)
+        publisher = Publisher(train_request, no_beat)
+        publisher.hand_over()
+        publisher.stop()
+        assert not ended
+        answer.set()
 
     @pytest.mark.parametrize(("permanent", "strikes"), [(False, 0), (True, 1)])
     def test_a_job_waits_for_a_store_that_is_away_and_counts_one_that_refuses(

@@ -128,6 +128,9 @@ class Publisher:
         self._thread = threading.Thread(target=self._publish_quietly, args=[float("inf")], daemon=True)
         self._thread.start()
         self._thread.join(HANDOVER_SECONDS)
+        if self._thread.is_alive():  # a store that hangs would hold this process until it is killed
+            self._abort.set()
+            self._thread = None
 
     def stop(self) -> None:
         """End what the thread does."""
