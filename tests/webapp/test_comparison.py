@@ -356,7 +356,7 @@ def test_an_experiment_that_was_ended_early_is_named(finished_plan: Plan, tmp_pa
     assert "## Ended early" in text and "\n- ICPL on Cartpole, 2: 1 of 2 rounds\n" in text
     assert "| 2/2 (1 ended early) |" in text
     with (tmp_path / "experiments.csv").open() as file:
-        assert [line["ended_early"] for line in csv.DictReader(file)] == ["", "", "True", ""]
+        assert [line["ended_early"] for line in csv.DictReader(file)] == ["", "", "1", ""]
     again = csv_tables.read_reports(finished_plan, [tmp_path])
     assert [result.shortfall for result in again.values()].count("1 of 2 rounds") == 1
     settings = {"tasks": ["Cartpole"], "methods": ["icpl:k=3", "open_loop:k=3"], "candidates": 6, "experiments": 2}

@@ -99,11 +99,12 @@ class TestTwoMachines:
 
 def killed_at_its_first_checkpoint(lease: Lease, process: Any, publisher: Publisher, count: int) -> None:
     """A watch that ends with the death of the machine, soon after its checkpoints were published."""
-    while process.poll() is None and read_result(publisher.folder) is None:
+    ended = False
+    while not ended:
+        ended = process.poll() is not None
         lease.beat()
         publisher.publish()
-        if [key for key in store.keys(publisher.request.run_key) if key.endswith("checkpoint.pt")]:
-            break
+        ended |= any(key.endswith("checkpoint.pt") for key in store.keys(publisher.request.run_key))
     launch.stop(process, timeout=0.0)
 
 

@@ -29,7 +29,8 @@ async def test_no_answer_about_a_clip_tells_which_it_is(async_client):
     for address in addresses:
         for headers in ({}, {"Range": "bytes=0-99"}, {"Range": "bytes=9999999-"}, {"If-None-Match": "x"}):
             response = await async_client.get(address, headers=headers)
-            plain = {name: value for name, value in response.headers.items() if name != "ETag"}
+            drawn = ("ETag", "X-Request-ID")  # for each address, and for each request
+            plain = {name: value for name, value in response.headers.items() if name not in drawn}
             answers.setdefault((address.endswith("/poster/"), tuple(headers.items())), []).append(plain)
             assert "Last-Modified" not in plain and "Content-Disposition" not in plain
     assert len(addresses) == 8 and len(answers) == 8

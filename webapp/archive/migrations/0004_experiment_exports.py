@@ -15,17 +15,17 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='export',
             name='experiments',
-            field=models.JSONField(default=list),
+            field=models.JSONField(db_default=models.Value([], models.JSONField()), default=list),
         ),
         migrations.AddField(
             model_name='export',
             name='name',
-            field=models.CharField(blank=True, max_length=80),
+            field=models.CharField(blank=True, db_default='', max_length=80),
         ),
         migrations.AddField(
             model_name='export',
             name='title',
-            field=models.CharField(blank=True, max_length=300),
+            field=models.CharField(blank=True, db_default='', max_length=300),
         ),
         migrations.AlterField(
             model_name='export',

@@ -157,7 +157,7 @@ def format_values(file: Path | None, count: int) -> str:
         "values",
         count=count,
         values=values_text({name: series[steps].tolist() for name, series in rollout.components.items()}),
-        began=f"Between a moment and the one before it, an episode began anew: {', '.join(began)}." if began else "",
+        began=f"Between a moment and the one before it, an episode restarted: {', '.join(began)}." if began else "",
     )
     return f"\n\n{text.rstrip()}"
 

@@ -145,7 +145,11 @@ class LoopSettings(models.Model):
     )
     preset = models.CharField(max_length=10, choices=preset_choices, default="quick")
     training_start = models.CharField(
-        "training starts from", max_length=10, choices=TrainingStart, default=TrainingStart.RANDOM
+        "training starts from",
+        max_length=10,
+        choices=TrainingStart,
+        default=TrainingStart.RANDOM,
+        db_default="random",  # rows of a process that an upgrade has not reached yet
     )
     model = models.ForeignKey(
         LanguageModel,

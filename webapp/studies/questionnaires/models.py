@@ -103,12 +103,14 @@ class Item(models.Model):
         "last option, with a field for text",
         max_length=60,
         blank=True,
+        db_default="",
         help_text="For example Other. People who choose it write what they mean. Empty: there is none.",
     )
     statements = models.TextField("rows", blank=True, help_text="One a line; each is rated on the scale.")
     reversed_rows = models.CharField(
         max_length=200,
         blank=True,
+        db_default="",
         validators=[ROWS],
         help_text="Numbers of the rows that say the opposite, for example 2, 4. The score turns their answers round; "
         "the export has them as given.",
