@@ -9,7 +9,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,6 +29,8 @@ BACKGROUND_RATE = 16e6
 HANDOVER_SECONDS = 5.0
 """How long a worker that must end publishes what it has. The supervisor waits longer, like Slurm and Docker."""
 
+LINK_TRIES = 100
+
 
 class _Aborted(Exception):
     """The upload is not needed any more, or comes too late."""
@@ -46,6 +48,15 @@ class SlowFile:
         data = self._file.read(size)
         self._abort.wait(len(data) / self._rate)
         return data
+
+
+def link_replaced(path: Path, link: Path) -> None:
+    """Link a file that its writer may be replacing: in that moment Linux says that there is none. Raises OSError."""
+    for _ in range(LINK_TRIES - 1):
+        with suppress(FileNotFoundError):
+            os.link(path, link, follow_symlinks=False)
+            return
+    os.link(path, link, follow_symlinks=False)
 
 
 class Publisher:
@@ -155,12 +166,11 @@ class Publisher:
             log.warning("could not publish %s: %s", self.request, error)
 
     def _publish_all(self, rate: float = float("inf"), beat: Beat = lambda: None) -> None:
-        with scratch.temporary_folder(
-            "publish"
-        ) as kept:  # the trainer replaces files, so links keep a consistent state
+        # The trainer replaces files, so links keep a consistent state.
+        with scratch.temporary_folder("publish") as kept:
             state = {name: kept / str(number) for number, name in enumerate(self._list_names(STATE))}
             for name, link in state.items():
-                os.link(self.folder / name, link, follow_symlinks=False)
+                link_replaced(self.folder / name, link)
             needed = {name: self.folder / name for name in self._list_names(NEEDED)}
             small = {name: link for name, link in state.items() if link.stat().st_size <= MOST_CHECKPOINT}
             for name, path in [*needed.items(), *small.items()]:
