@@ -61,9 +61,9 @@ class Export(Task):
     study = models.ForeignKey(Study, null=True, on_delete=models.CASCADE, related_name="exports")
     experiments = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))
     """Primary keys, where it is of no study."""
-    name = models.CharField(max_length=80, blank=True, db_default="")
+    name = models.CharField(max_length=80, blank=True, default="", db_default="")
     """Part of the name of its folder, where it is of no study."""
-    title = models.CharField(max_length=300, blank=True, db_default="")
+    title = models.CharField(max_length=300, blank=True, default="", db_default="")
     clips = models.BooleanField(default=True)
     checkpoints = models.BooleanField(default=False)
     fresh_labels = models.BooleanField(default=False)

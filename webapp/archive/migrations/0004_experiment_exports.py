@@ -20,12 +20,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='export',
             name='name',
-            field=models.CharField(blank=True, db_default='', max_length=80),
+            field=models.CharField(blank=True, db_default='', default='', max_length=80),
         ),
         migrations.AddField(
             model_name='export',
             name='title',
-            field=models.CharField(blank=True, db_default='', max_length=300),
+            field=models.CharField(blank=True, db_default='', default='', max_length=300),
         ),
         migrations.AlterField(
             model_name='export',

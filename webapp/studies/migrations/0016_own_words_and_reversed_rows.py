@@ -14,12 +14,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='item',
             name='other_label',
-            field=models.CharField(blank=True, db_default='', help_text='For example Other. People who choose it write what they mean. Empty: there is none.', max_length=60, verbose_name='last option, with a field for text'),
+            field=models.CharField(blank=True, db_default='', default='', help_text='For example Other. People who choose it write what they mean. Empty: there is none.', max_length=60, verbose_name='last option, with a field for text'),
         ),
         migrations.AddField(
             model_name='item',
             name='reversed_rows',
-            field=models.CharField(blank=True, db_default='', help_text='Numbers of the rows that say the opposite, for example 2, 4. The score turns their answers round; the export has them as given.', max_length=200, validators=[django.core.validators.RegexValidator('\\A\\s*\\d+(\\s*,\\s*\\d+)*\\s*\\Z', 'Give row numbers separated by commas, for example 2, 4.')]),
+            field=models.CharField(blank=True, db_default='', default='', help_text='Numbers of the rows that say the opposite, for example 2, 4. The score turns their answers round; the export has them as given.', max_length=200, validators=[django.core.validators.RegexValidator('\\A\\s*\\d+(\\s*,\\s*\\d+)*\\s*\\Z', 'Give row numbers separated by commas, for example 2, 4.')]),
         ),
         migrations.AlterField(
             model_name='questionnaire',

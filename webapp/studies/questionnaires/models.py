@@ -103,6 +103,7 @@ class Item(models.Model):
         "last option, with a field for text",
         max_length=60,
         blank=True,
+        default="",
         db_default="",
         help_text="For example Other. People who choose it write what they mean. Empty: there is none.",
     )
@@ -110,6 +111,7 @@ class Item(models.Model):
     reversed_rows = models.CharField(
         max_length=200,
         blank=True,
+        default="",
         db_default="",
         validators=[ROWS],
         help_text="Numbers of the rows that say the opposite, for example 2, 4. The score turns their answers round; "
