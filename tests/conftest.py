@@ -11,7 +11,10 @@ import pytest
 SLOW = (
     "webapp/test_crash.py",
     "webapp/test_twenty_seven.py",
+    "webapp/test_study_from_nothing.py",
     "trainer/test_devices.py",
+    "webapp/test_cluster.py",
+    "webapp/test_backup.py",
     "webapp/test_production.py",
     "upgrades/test_upgrade.py",
     "webapp/test_browser.py",
@@ -25,6 +28,7 @@ SLOW = (
     "simulation/test_sandbox.py",
     "webapp/test_accessibility.py",
     "webapp/test_headless.py",
+    "webapp/test_run_folder.py",
     "trainer/test_run.py",
     "webapp/test_notices_browser.py",
     "trainer/test_train_command.py",

@@ -95,6 +95,7 @@ def destroy(stack):
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize("stack", ["embedded", pytest.param("production", marks=pytest.mark.exhaustive)], indirect=True)
 def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, tmp_path, request):
     stack = replace(stack, environment=stack.environment | {"PREFINE_UNDO_SECONDS": "600"})
     links, port, file = run(stack, PEOPLE), free_port(), tmp_path / "kept" / "backup.zip"
