@@ -39,7 +39,7 @@ def study():
 
 @pytest.fixture
 def full_study(study):
-    """Six people from Prolific, four of whom have not finished."""
+    """Six people from Prolific; four have not finished."""
     for name in ("back1", "late2", "here3", "open4", "wrong6", "unlisted7"):
         agree(Client(), study, {"PROLIFIC_PID": name, "SESSION_ID": f"{name}s"})
     begun = timezone.now() - timedelta(minutes=30)

@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='experiment',
             name='training_start',
-            field=models.CharField(choices=[('random', 'Random weights, as published'), ('upright', 'A policy that stays up (Humanoid, HumanoidJump)'), ('best', "The last round's best policy")], db_default='random', default='random', max_length=10, verbose_name='training starts from'),
+            field=models.CharField(choices=[('random', 'Random weights, as published'), ('upright', 'A policy that stays up (Humanoid)'), ('best', "The last round's best policy")], db_default='random', default='random', max_length=10, verbose_name='training starts from'),
         ),
     ]

@@ -126,7 +126,7 @@ class TrainingStart(models.TextChoices):
     """What the policies of a round start from, unless the method says so itself (RDA)."""
 
     RANDOM = "random", "Random weights, as published"
-    UPRIGHT = "upright", "A policy that stays up (Humanoid, HumanoidJump)"
+    UPRIGHT = "upright", "A policy that stays up (Humanoid)"
     BEST = "best", "The last round's best policy"
     """In the first round: a policy that stays up where the task has one, else random weights."""
 

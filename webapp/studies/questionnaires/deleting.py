@@ -1,4 +1,4 @@
-"""Deleting a questionnaire or an item so that it can be brought back: its rows as JSON, kept by whoever deletes."""
+"""Deleting a questionnaire or an item so that it can be brought back: the caller keeps its rows as JSON."""
 
 from __future__ import annotations
 
