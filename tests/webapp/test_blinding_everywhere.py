@@ -208,7 +208,9 @@ def secrets_of_all():
     return {
         "candidate key": [whole(key, r"[\w.-]") for key in {c.key for c in candidates}],
         "primary key": [whole(str(pk)) for table in tables for pk in table.objects.values_list("pk", flat=True)],
-        "score": [str(value)[:6] for c in candidates for value in (c.rts, c.final_score) if value is not None],
+        "score": [
+            re.escape(str(value)[:6]) for c in candidates for value in (c.rts, c.final_score) if value is not None
+        ],
         "clip file": [part for clip in clips for part in (str(clip.name), clip.name.hex)],
         "seed": [str(seed) for seed in (*seeds, *Experiment.objects.values_list("seed", flat=True))],
         "experiment": [str(name) for name in Experiment.objects.values_list("public_id", flat=True)],
