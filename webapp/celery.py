@@ -10,12 +10,13 @@ from django.conf import settings
 from kombu import Exchange, Queue
 
 from webapp.base import logs, private_files, processes
+from webapp.experiments.protocol import list_queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 app = Celery("prefine")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in ("llm", "train", "film")]
-app.conf.task_create_missing_queues = False
+KNOWN = [name for queue in ("llm", "train", "film") for name in list_queues(queue)]
+app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in KNOWN]
 app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
 
 

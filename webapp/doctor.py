@@ -106,7 +106,7 @@ def examine_clock() -> Iterator[Finding]:
 
 def examine_disk() -> Iterator[Finding]:
     for name, folder in {"data": settings.DATA_DIR, "scratch": scratch.get_folder()}.items():
-        usage = shutil.disk_usage(folder)
+        usage = shutil.disk_usage(next(place for place in (folder, *folder.parents) if place.exists()))
         text = f"{name}: {describe_size(usage.free)} of {describe_size(usage.total)} are free at {folder}"
         advice = "free some, or delete studies whose time is over: /bench/data/ (docs/operations.md, A disk is full)"
         yield (

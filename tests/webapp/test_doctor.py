@@ -117,6 +117,11 @@ def test_clock_disk_and_memory(db, monkeypatch, data):
         assert {finding.state for finding in doctor.examine_memory()} == {state}
 
 
+def test_a_scratch_folder_that_no_training_has_made_yet_is_no_fault(settings, data):
+    settings.SCRATCH = data / "scratch"
+    assert {finding.state for finding in doctor.examine_disk()} <= {"ok", "warn"}
+
+
 def test_a_newer_database_is_a_warning(db):
     with connection.cursor() as cursor:
         cursor.execute(

@@ -14,7 +14,7 @@ from django.utils import timezone
 from trainer.records import FINAL
 from webapp.base.broker import send_message
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
-from webapp.experiments.protocol import PROTOCOL
+from webapp.experiments.protocol import PROTOCOL, name_queue
 
 FIRST_RING_SECONDS = 5
 LAST_RING_SECONDS = 160
@@ -84,7 +84,7 @@ def cancel(experiment: Experiment, request: Request | None = None, kind: str = "
 def ring(job: Job) -> None:
     """Call a worker after the commit."""
     Job.objects.filter(pk=job.pk).update(rung_at=Now(), rings=F("rings") + 1)
-    transaction.on_commit(partial(send, job.pk, job.queue))
+    transaction.on_commit(partial(send, job.pk, name_queue(job.queue, job.protocol)))
 
 
 def send(job_id: int, queue: str) -> None:

@@ -19,6 +19,7 @@ from webapp.celery import app
 from webapp.experiments import workers
 from webapp.experiments.models import Worker
 from webapp.experiments.options import DJANGO_OPTIONS
+from webapp.experiments.protocol import list_queues
 
 
 class Command(BaseCommand):
@@ -66,7 +67,8 @@ def list_arguments(kind: str, name: str) -> list[str]:
     """Celery's command line. One process (solo): when the only process of a pool was killed, Celery took calls and
     never carried them out.
     """
-    arguments = ["worker", "--loglevel", "INFO", "--pool", "solo", "--queues", kind, "--hostname", f"{name}@%h"]
+    arguments = ["worker", "--loglevel", "INFO", "--pool", "solo", "--hostname", f"{name}@%h"]
+    arguments += ["--queues", ",".join(list_queues(kind))]
     return [*arguments, "--without-gossip", "--without-mingle", "--without-heartbeat"]
 
 
