@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import fake_workers
-from webapp.experiments import durations, estimate_errors, leases, progress, promises
+from webapp.experiments import courses, durations, estimate_errors, leases, progress, promises
 from webapp.experiments.execute.film import FilmingPace
 from webapp.experiments.models import Event, Job, Request
 from webapp.experiments.promises import renew_promise
@@ -110,6 +110,52 @@ def test_films_that_were_never_measured_wait_for_a_busy_machine(monkeypatch):
     for load, expected in ((0.5, 6), (4.0, 6), (16.0, 24)):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, load, load))
         assert durations.measure_step(row, "filming", {}) == pytest.approx(expected)
+
+
+def test_the_course_of_earlier_jobs_tells_when_the_rest_is_done():
+    """A training whose first half takes 80 of 100 s, seen at 40%, 50% and 90%."""
+    points = []
+    for at, fraction in ((10, 0.02), (40, 0.25), (64, 0.4), (65, 0.41), (80, 0.5), (96, 0.9), (98, 1.0), (99, 1.0)):
+        points = courses.note_progress(points, at, fraction)
+    assert points == [[40, 0.25], [64, 0.4], [80, 0.5], [96, 0.9], [98, 1.0]]
+    course = courses.read_course(points, 100.0)
+    assert course.find_times(0.0) == (0.0, 0.4) and course.find_times(0.4) == (0.64, 0.8)
+    assert course.find_times(0.45) == (pytest.approx(0.72), 0.8) and course.find_times(1.0) == (0.98, 1.0)
+    assert courses.find_usual_times([], 0.3) == (0.3, 0.3) and courses.read_course([], 100.0) is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("took", "left"), [(20, 80), (70, 30), (160, 35)])
+def test_a_training_that_goes_like_the_last_one_is_foretold(took, left):
+    """The last one did half of its work in its last fifth. The third case is half as fast, and just after its half."""
+    earlier = fake_workers.start_experiment(n=1)
+    fake_workers.do_work(earlier)
+    usual = {"started_at": NOON, "finished_at": NOON + timedelta(seconds=100)}
+    earlier.jobs.filter(kind="film").update(started_at=NOON, finished_at=NOON)
+    earlier.jobs.filter(kind="train").update(
+        **usual, progress={"course": [[20, 0.1], [70, 0.4], [80, 0.5], [82, 0.54], [100, 1]]}
+    )
+    row = fake_workers.start_experiment(n=1, k=earlier.k)
+    fake_workers.do_work(row, until="Train")
+    job = fake_workers.find_job(row, "train")
+    row.jobs.filter(pk=job.pk).update(
+        status="running",
+        started_at=timezone.now() - timedelta(seconds=took),
+        progress={"fraction": {20: 0.1, 70: 0.4, 160: 0.5}[took], "seconds_left": 1000.0},
+    )
+    assert progress.read_progress(row).seconds_left == pytest.approx(left, abs=1)
+
+
+@pytest.mark.django_db
+def test_a_worker_notes_the_course_of_its_job():
+    row = fake_workers.start_experiment(n=1)
+    fake_workers.do_work(row, until="Train")
+    lease = leases.claim(fake_workers.find_job(row, "train").pk)
+    with lease:
+        for fraction in (0.0, 0.3, 0.31, 0.6):
+            lease.progress = {"fraction": fraction}
+            lease.renew()
+    assert [fraction for _, fraction in Job.objects.get(pk=lease.job.pk).progress["course"]] == [0.3, 0.6]
 
 
 @pytest.mark.django_db

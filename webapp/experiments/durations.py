@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import statistics
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
 from llm.records import canonical
 from trainer.records import FINAL
+from webapp.experiments.courses import Course, read_course
 from webapp.experiments.models import Experiment, Job
 
 REMEMBERED_JOBS = 7
@@ -31,20 +33,38 @@ UNMEASURED_CLIP_SECONDS = 2.0
 OWN_PROGRAMS = 2
 """That share a core with what is estimated, until it begins."""
 StepKey = tuple[str, str]
-Known = dict[StepKey, float | None]
-"""Measured seconds by step and settings, read once for many experiments."""
+
+
+@dataclass(frozen=True)
+class Usual:
+    """How jobs of one kind and settings went."""
+
+    seconds: float | None = None
+    """The median; None if none was done before."""
+    courses: tuple[Course, ...] = ()
+
+
+Known = dict[StepKey, Usual]
+"""Measured jobs by step and settings, read once for many experiments."""
 
 
 def measure_step(experiment: Experiment, step: str, known: Known) -> float | None:
     """The seconds that this step usually takes for these settings; None if nothing like it was done before."""
     _, names = STEP_JOBS[step]
-    seconds = _measure(experiment, step, ("task", "k", *names), known)
+    seconds = _measure(experiment, step, ("task", "k", *names), known).seconds
     if seconds is None and step in LIKE_STEPS:
-        each = _measure(experiment, step, LIKE_STEPS[step], known, each=True)
+        each = _measure(experiment, step, LIKE_STEPS[step], known, each=True).seconds
         seconds = None if each is None else each * _count_parts(step, experiment.k)
     if seconds is None and step == "filming":
         return UNMEASURED_CLIP_SECONDS * _count_parts(step, experiment.k) * measure_load()
     return seconds
+
+
+def read_courses(experiment: Experiment, step: str, known: Known) -> tuple[Course, ...]:
+    """The courses of this step's newest jobs for these settings, whatever K was."""
+    if step not in LIKE_STEPS:
+        return ()
+    return _measure(experiment, step, LIKE_STEPS[step], known, each=True).courses
 
 
 def _count_parts(step: str, k: int) -> int:
@@ -62,10 +82,8 @@ def measure_load() -> float:
     return max(1.0, os.getloadavg()[0] / (OWN_PROGRAMS * (os.cpu_count() or 1)))
 
 
-def _measure(
-    experiment: Experiment, step: str, names: tuple[str, ...], known: Known, each: bool = False
-) -> float | None:
-    """The median over experiments that share these settings; `each`: of one part (_count_parts)."""
+def _measure(experiment: Experiment, step: str, names: tuple[str, ...], known: Known, each: bool = False) -> Usual:
+    """Of experiments that share these settings; `each`: the seconds of one part (_count_parts)."""
     kind, _ = STEP_JOBS[step]
     same = {f"experiment__{name}": getattr(experiment, name) for name in names}
     key = (f"{kind} {each}", canonical(same))
@@ -75,13 +93,14 @@ def _measure(
     return known[key]
 
 
-def _measure_jobs(like: QuerySet[Job], parts_of: str) -> float | None:
-    """The median; of one part of this step where one is named."""
+def _measure_jobs(like: QuerySet[Job], parts_of: str) -> Usual:
+    """Of the newest jobs; the seconds are those of one part of this step where one is named."""
     done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
-    newest = done.values_list("started_at", "finished_at", "experiment__k")[:REMEMBERED_JOBS]
-    seconds = [
-        (ended - began).total_seconds() / (_count_parts(parts_of, k) if parts_of else 1)
-        for began, ended, k in newest
-        if began and ended
+    newest = done.values_list("started_at", "finished_at", "experiment__k", "progress__course")[:REMEMBERED_JOBS]
+    whole = [
+        ((ended - began).total_seconds(), k, points or []) for began, ended, k, points in newest if began and ended
     ]
-    return statistics.median(seconds) if seconds else None
+    seconds = [taken / (_count_parts(parts_of, k) if parts_of else 1) for taken, k, _ in whole]
+    found = [read_course(points, taken) for taken, _, points in whole]
+    courses = tuple(course for course in found if course)
+    return Usual(statistics.median(seconds) if seconds else None, courses)

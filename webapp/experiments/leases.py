@@ -11,6 +11,7 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from trainer.records import FINAL
 from webapp.base import logs
@@ -26,7 +27,7 @@ from webapp.base.claims import (
 )
 from webapp.base.processes import has_ended
 from webapp.base.store_interface import StoreError
-from webapp.experiments import events, jobs, loop, progress, promises, provenance, request_results
+from webapp.experiments import courses, events, jobs, loop, progress, promises, provenance, request_results
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL
@@ -65,6 +66,7 @@ class Lease(Claim):
         self.report = report
         """Called with each progress, for the command line."""
         self.progress: dict[str, Any] = {}
+        self._course = list[courses.Point]()
         self._settled = False
 
     def beat(self, progress: dict[str, Any] | None = None) -> None:
@@ -73,7 +75,7 @@ class Lease(Claim):
         super().beat()
 
     def renew(self) -> None:
-        if not select_held(self.job).update(heartbeat=Now(), progress=self.progress):
+        if not select_held(self.job).update(heartbeat=Now(), progress=self._describe_progress()):
             raise ClaimLost
         if promises.is_due(self.job) and (promised := progress.promise_time_left(self.job)):
             self.job.estimates = promised
@@ -85,6 +87,14 @@ class Lease(Claim):
             raise Cancelled
         if paused and self.job.kind in PAUSABLE:
             raise Paused
+
+    def _describe_progress(self) -> dict[str, Any]:
+        """The worker's last report, with the job's course so far."""
+        fraction = self.progress.get("fraction")
+        if fraction is not None and self.job.started_at:
+            seconds = (timezone.now() - self.job.started_at).total_seconds()
+            self._course = courses.note_progress(self._course, seconds, fraction)
+        return {**self.progress, "course": self._course} if self._course else self.progress
 
     @contextmanager
     def lock_experiment(self) -> Iterator[Experiment]:
@@ -101,7 +111,7 @@ class Lease(Claim):
     @contextmanager
     def settle(self, status: str = Job.Status.DONE, error: str = "") -> Iterator[Experiment]:
         """The transaction that ends the job and saves its result."""
-        progress = self.progress
+        progress = self._describe_progress()
         if self.job.kind == Job.Kind.TRAIN:
             progress = {**progress, "made_by": provenance.describe_worker(self.job.request)}
         with self.lock_experiment() as experiment:

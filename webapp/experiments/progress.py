@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from llm.records import TRIED
 from webapp.experiments import promises
-from webapp.experiments.durations import STEP_JOBS, Known, measure_step
+from webapp.experiments.courses import Course, find_usual_times
+from webapp.experiments.durations import STEP_JOBS, Known, measure_step, read_courses
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
 from webapp.experiments.promises import GRACE_SECONDS, Promise
@@ -274,7 +275,7 @@ def _estimate(state: _State, step: str, known: Known) -> tuple[float, float | No
     usual = expected[step]
     if step == "filming" and usual is not None:
         usual *= _measure_slowdown(state.training, 0.0, expected["training"])
-    own = _estimate_step(state, usual, known)
+    own = _estimate_step(state, usual, read_courses(state.experiment, step, known), known)
     if own is None or any(seconds is None for seconds in later):
         return fraction, None
     slowdown = _measure_slowdown(state.job, own, expected[step]) if step == "training" else 1.0
@@ -302,9 +303,9 @@ def _read_fraction(job: Job | None) -> float:
     return min(1.0, float((job.progress if job else {}).get("fraction") or 0))
 
 
-def _estimate_step(state: _State, expected: float | None, known: Known) -> float | None:
+def _estimate_step(state: _State, expected: float | None, courses: Sequence[Course], known: Known) -> float | None:
     """Seconds left of the current step, with the jobs before it in its queue."""
-    own = _estimate_job(state.job, expected)
+    own = _estimate_job(state.job, expected, courses)
     if own is None or state.job is None or not state.in_line:
         return own
     before = _estimate_queue(state.job, known)
@@ -317,7 +318,10 @@ def _estimate_queue(job: Job, known: Known) -> float | None:
     ahead = Job.objects.filter(kind__in=kinds, status__in=(Job.Status.QUEUED, Job.Status.RUNNING), pk__lt=job.pk)
     total, workers = 0.0, 0
     for other in ahead.exclude(experiment__paused=True).select_related("experiment"):
-        seconds = _estimate_job(other, measure_step(other.experiment, STEP_OF_JOB[other.kind], known))
+        step = STEP_OF_JOB[other.kind]
+        seconds = _estimate_job(
+            other, measure_step(other.experiment, step, known), read_courses(other.experiment, step, known)
+        )
         if seconds is None:
             return None
         total += seconds
@@ -325,12 +329,16 @@ def _estimate_queue(job: Job, known: Known) -> float | None:
     return total / max(1, workers)
 
 
-def _estimate_job(job: Job | None, expected: float | None) -> float | None:
-    """Seconds left of a job: from its own speed, from earlier jobs, or, early on, from both."""
+def _estimate_job(job: Job | None, expected: float | None, courses: Sequence[Course] = ()) -> float | None:
+    """Seconds left of a job: by the course of earlier jobs; where none was noted, from its own speed, from how long
+    earlier jobs took, or, early on, from both.
+    """
     if job is None or job.status != Job.Status.RUNNING:
         return None if expected is None else expected * (1 - _read_fraction(job))
     took, fraction = (timezone.now() - (job.started_at or job.created_at)).total_seconds(), _read_fraction(job)
-    usual = None if expected is None else max(expected - took, LEAST_SHARE * expected * (1 - fraction))
+    if expected and courses:
+        return _follow_courses(took, fraction, expected, courses)
+    usual = None if expected is None else _count_rest(took, fraction, expected)
     own = job.progress.get("seconds_left")
     trust = min(1.0, fraction / TRUSTED_FRACTION)
     if own is None:
@@ -338,6 +346,20 @@ def _estimate_job(job: Job | None, expected: float | None) -> float | None:
     if usual is None:
         return float(own) if took >= OWN_SECONDS or trust == 1 else None
     return trust * float(own) + (1 - trust) * usual
+
+
+def _count_rest(took: float, over: float, expected: float) -> float:
+    """Seconds left of a job of which this share of its usual time should be over."""
+    return max(expected - took, LEAST_SHARE * expected * (1 - over))
+
+
+def _follow_courses(took: float, fraction: float, expected: float, courses: Sequence[Course]) -> float:
+    """Seconds left of a job that goes like earlier ones. Its own pace counts more and more until half of it is over."""
+    first, last = find_usual_times(courses, fraction)
+    over = min(max(took / expected, first), last)
+    pace = took / (over * expected) if over else 1.0
+    expected *= 1 + min(1.0, over / TRUSTED_FRACTION) * (pace - 1)
+    return _count_rest(took, min(over, (first + last) / 2), expected)
 
 
 def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:

@@ -107,7 +107,8 @@ class Job(models.Model):
     rings = models.PositiveSmallIntegerField(default=0)
     """Number of calls for this job since it was queued; the pause between calls doubles."""
     progress = models.JSONField(default=dict)
-    """The worker's last report: {"fraction", "seconds_left", "text", ...}; after a training also "made_by"."""
+    """The worker's last report: {"fraction", "seconds_left", "text", ...}, with the job's "course"
+    (webapp.experiments.courses); after a training also "made_by"."""
     estimates = models.JSONField(default=list)
     """What pages said about the time left of the round: [seconds since the job was created, seconds left, 1 if an
     earlier estimate was too short] (webapp.experiments.promises)."""
