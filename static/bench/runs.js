@@ -73,7 +73,8 @@ document.addEventListener("DOMContentLoaded", () => {
   function change(button) {
     const runs = button.dataset.run ? [button.dataset.run] : [...chosen];
     const values = { run: runs.join(","), tag: button.dataset.tag ?? tag, next: location.pathname + location.search };
-    const swap = { target: "#experiments", select: "#experiments", selectOOB: "#messages,#queues,#run-filter", swap: "outerHTML" };
+    // Of the filter only the list of tags changes: a new form would lose what is chosen in it before htmx knows it.
+    const swap = { target: "#experiments", select: "#experiments", selectOOB: "#messages,#queues,#id_tag", swap: "outerHTML" };
     htmx.ajax("POST", button.dataset.change, { ...swap, values, source: act });
     if (!button.dataset.run) { chosen.clear(); tag = ""; }
   }

@@ -199,6 +199,7 @@ def test_pages_have_one_heading_names_for_controls_and_no_double_ids(site, page)
 def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(site, page):
     page.goto(f"{site[0]}/bench/")
     page.evaluate("window.sameDocument = true")
+    page.evaluate("document.getElementById('run-filter').same = true")
     page.get_by_role("checkbox", name="Choose half way").click()
     with page.expect_response(lambda got: got.url.endswith("/bench/")):
         pass  # the table asks again every five seconds
@@ -206,6 +207,8 @@ def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(site, page)
     page.locator(".selection input[name=tag]").fill("night run")
     page.get_by_role("button", name="Add tag").click()
     expect(page.locator("#messages")).to_have_text("“night run” is on 1 more experiment.")
+    assert page.locator("#id_tag option").all_text_contents()[1:] == ["night run"]
+    assert page.evaluate("document.getElementById('run-filter').same"), "what is chosen in it meanwhile would be lost"
     page.get_by_label("Group by").select_option("method")
     expect(page.get_by_role("heading", name="By method")).to_be_visible()
     assert page.url.endswith("/bench/?group=method") and page.evaluate("window.sameDocument")
