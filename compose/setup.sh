@@ -47,5 +47,5 @@ cat <<TEXT
 Wrote .env and secrets/. Keep a copy of secrets/ elsewhere.
 The administrator is admin, with the password in secrets/admin_password.
 To write to participants, put your mail server into secrets/email_url: smtp+tls://user:password@host:587
-Next: docker compose up --detach --wait
+Next: docker compose build, and then: docker compose up --detach --wait
 TEXT

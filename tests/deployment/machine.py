@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.webapp.servers import ROOT
+from tests.upgrades.checkouts import copy_checkout, read_number
 
 HERE = Path(__file__).parent
 PACKAGES = "podman buildah crun netavark aardvark-dns iptables iproute2 ca-certificates"
@@ -98,20 +98,17 @@ class Machine:
         run(["chroot", str(self.root), "sh", "-euc", script], env=environment)
 
     def copy_source(self) -> None:
-        """The checkout, as a person would have it."""
-        left_out = shutil.ignore_patterns(".git", ".venv", "var", "runs", "secrets", ".env", "__pycache__", ".*_cache")
-        shutil.copytree(ROOT, self.source, ignore=left_out)
+        """The checkout, and what the images of other programs need."""
+        copy_checkout(self.source)
         stand_ins = self.source / "tests/deployment/stand_ins"
         for name in ("caddy", "weed"):
             shutil.copy(Path(sys.executable).with_name(name), stand_ins / name)
 
     def build(self) -> None:
         """All images, while the network is still that of this machine."""
-        torch = Path(sys.prefix, ".prefine-torch-args")
-        arguments = torch.read_text() if torch.exists() else ""
         steps = [
-            "tar -C /base -c . | podman import - localhost/base",
-            f'{BUILD} --build-arg PREFINE_TORCH_ARGS="{arguments}" -t localhost/prefine:0.1.0 /src',
+            "podman image exists localhost/base || tar -C /base -c . | podman import - localhost/base",
+            self.describe_build(),
             *(
                 f"{BUILD} --target {name} -t localhost/stand-in-{name} -f Containerfile /src/tests/deployment/stand_ins"
                 for name in STAND_INS
@@ -121,6 +118,15 @@ class Machine:
         command = f"mount --bind {self.base} {self.root}/base && exec sh {HERE}/enter.sh {self.root} {self.source} "
         script = " && ".join(steps).replace("'", "'\\''")
         run(["unshare", "--mount", "--pid", "--fork", "sh", "-euc", f"{command} sh -euc '{script}'"])
+
+    def describe_build(self) -> str:
+        """The command that builds our image of the checkout as it is."""
+        torch = Path(sys.prefix, ".prefine-torch-args")
+        arguments = torch.read_text() if torch.exists() else ""
+        wheels = [folder for folder in os.environ.get("PIP_FIND_LINKS", "").split() if Path(folder).is_dir()]
+        options = [f"--volume {folder}:{folder}:ro" for folder in wheels]
+        options += [f'--build-arg PREFINE_TORCH_ARGS="{arguments}"', f"-t localhost/prefine:{read_number(self.source)}"]
+        return f"{BUILD} {' '.join(options)} /src"
 
     # --- running ------------------------------------------------------------------------------------------------
 

@@ -19,11 +19,13 @@ from pathlib import Path
 import pytest
 
 from tests.deployment.machine import Machine
+from tests.upgrades.checkouts import NEWER, become_newer
 from tests.webapp.servers import ROOT, wait_for
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(3600)]
 SITE = "https://localhost"
 OURS = ("web", "worker-llm", "worker-train", "worker-film", "reaper", "backup")
+WORKERS = 5
 RUNNING = {*OURS, "proxy", "postgres", "redis", "store"}
 
 
@@ -82,6 +84,32 @@ def test_every_service_is_healthy(site: Machine) -> None:
     assert fetch(site, f"{SITE}/health/ready", "--insecure")[0] == 200
 
 
+def test_the_administrator_signs_in_and_sees_every_worker(site: Machine) -> None:
+    rows = read_workers(site)
+    assert len(rows) == WORKERS and all("idle" in row and "other" not in row for row in rows)
+
+
+def read_workers(site: Machine) -> list[str]:
+    """The page of workers: the rows of those that have not ended."""
+    password = (site.source / "secrets/admin_password").read_text().strip()
+    script = [
+        sys.executable,
+        "-m",
+        "tests.deployment.administrator",
+        SITE,
+        str(site.folder / "administrator"),
+        password,
+    ]
+    rows = json.loads(subprocess.check_output([*site.namespaces, *script], cwd=ROOT, text=True))
+    return [row for row in rows if "stopped" not in row and "silent" not in row]
+
+
+def test_the_doctor_finds_nothing_wrong(site: Machine) -> None:
+    said = site.shell("podman exec prefine-web-1 ./prefine doctor || true")
+    wrong = [line for line in said.splitlines() if line.startswith(("fail", "warn"))]
+    assert [line.split()[:2] for line in wrong] == [["fail", "address"]], "inside it, localhost is another machine"
+
+
 def test_tls_is_verified_and_http_is_redirected(site: Machine, tmp_path: Path) -> None:
     root = tmp_path / "root.crt"
     root.write_text(site.shell("podman exec prefine-proxy-1 cat /data/caddy/pki/authorities/local/root.crt"))
@@ -119,30 +147,132 @@ def test_the_jail_is_whole_inside_a_container(site: Machine) -> None:
     assert verdict["ok"] and verdict["notes"] == [], "Landlock and seccomp under the default profile"
 
 
+class Walker:
+    """A person who takes part in the small demonstration, in a real browser (walk.py)."""
+
+    def __init__(self, site: Machine) -> None:
+        command = [*site.namespaces, sys.executable, "-m", "tests.deployment.walk", SITE]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True
+        )
+
+    def wait_for(self, line: str) -> None:
+        """What the person says next."""
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline()
+        assert said == f"{line}\n", said + self._process.stdout.read()
+
+    def go_on(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture(scope="module")
+def person(site: Machine) -> Iterator[Walker]:
+    site.shell("podman exec prefine-web-1 python manage.py demonstration")
+    walker = Walker(site)
+    yield walker
+    walker.end()
+
+
+def ask_database(site: Machine, query: str) -> list[str]:
+    sql = f'PGPASSWORD=$(cat $POSTGRES_PASSWORD_FILE) psql -U prefine -Atc "{query}"'
+    return site.call("podman", "exec", "prefine-postgres-1", "sh", "-c", sql).splitlines()
+
+
 def find_trainer(site: Machine) -> str:
     """The container whose worker trains now; empty: none."""
     ask = "select split_part(owner, '/', 1) from experiments_job where kind = 'train' and status = 'running'"
-    sql = f'PGPASSWORD=$(cat $POSTGRES_PASSWORD_FILE) psql -U prefine -Atc "{ask}"'
-    machine_name = site.call("podman", "exec", "prefine-postgres-1", "sh", "-c", sql).strip()
+    hosts = ask_database(site, ask)
     named = {one["Config"]["Hostname"]: name for name, one in list_containers(site).items()}
-    return named.get(machine_name.splitlines()[0], "") if machine_name else ""
+    return named.get(hosts[0], "") if hosts else ""
 
 
-def test_a_person_votes_while_a_worker_dies(site: Machine) -> None:
+def count_votes(site: Machine) -> int:
+    return int(ask_database(site, "select count(*) from review_vote where undone_at is null")[0])
+
+
+def test_a_person_votes_while_a_worker_dies(site: Machine, person: Walker) -> None:
     """A round is voted, a second training worker is added, the one that trains the next round is killed."""
-    site.shell("podman exec prefine-web-1 python manage.py demonstration")
-    command = [*site.namespaces, sys.executable, "-m", "tests.deployment.walk", SITE]
-    person = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert person.stdout is not None
-    said = [person.stdout.readline() for _ in range(2)]
-    assert said[-1] == "voted 1\n", said + [person.stdout.read()]
+    person.wait_for("voted 1")
     site.compose("up --no-build --detach --no-recreate --scale worker-train=2")
     wait_for(lambda: find_trainer(site), "the second training", 300)
     killed = find_trainer(site)
     assert killed.startswith("worker-train-")
     site.shell(f"podman kill --signal KILL prefine-{killed}")
-    rest = person.stdout.read()
-    assert person.wait() == 0 and "voted 2\ndone\n" in rest, rest
+    person.wait_for("chosen 2")
+
+
+def test_films_are_in_the_store_and_on_no_workers_disk(site: Machine) -> None:
+    films = int(ask_database(site, "select count(*) from experiments_clip where status = 'ready'")[0])
+    code = "from webapp.base.store import store; print(sum(key.endswith('.mp4') for key in store.keys('clips')))"
+    shell = ("podman", "exec", "prefine-web-1", "python", "manage.py", "shell", "-v0", "-c")
+    assert films == int(site.call(*shell, code)) > 6
+    for name in list_containers(site):
+        if name.startswith(("web-", "worker-")):
+            assert site.shell(f"podman exec prefine-{name} find /data -name '*.mp4'") == "", name
+
+
+def test_an_open_page_goes_on_after_everything_was_lost_and_restored(site: Machine, person: Walker) -> None:
+    """As docs/deployment.md says, after database and store were thrown away."""
+    site.compose("exec -T backup ./prefine backup /backups/prefine-drill.zip")
+    site.compose("cp backup:/backups ./backups")
+    assert (site.source / "backups/prefine-drill.zip").stat().st_size > 100_000
+    site.compose("rm --stop --force --volumes")
+    site.shell("podman volume rm prefine_database prefine_objects")
+    site.compose("run --rm backup ./prefine restore /backups/prefine-drill.zip --overwrite")
+    site.compose("up --no-build --detach --wait")
+    assert count_votes(site) == 1
+    person.go_on()
+    person.wait_for("voted 2")
+    assert count_votes(site) == 2
+    person.wait_for("chosen 3")
+
+
+class Probe:
+    """Somebody who asks for the home page through the proxy, again and again, during a `with` block."""
+
+    def __init__(self, site: Machine) -> None:
+        ask = "curl --silent --insecure --output /dev/null --write-out '%{http_code} %{time_total}\\n' --max-time 30"
+        self._command = [*site.namespaces, "sh", "-c", f"while :; do {ask} {SITE}/; sleep 0.2; done"]
+        self.answers: list[str] = []
+        self.slowest = 0.0
+
+    def __enter__(self) -> Probe:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._process.kill()
+        lines = self._process.communicate()[0].splitlines()
+        self.answers = [line.split()[0] for line in lines]
+        self.slowest = max(float(line.split()[1]) for line in lines)
+
+
+def test_an_upgrade_is_rolling(site: Machine, person: Walker) -> None:
+    """As docs/upgrading.md says: a newer version beside this one, and no page is refused meanwhile."""
+    become_newer(site.source)
+    site.shell(site.describe_build())
+    with Probe(site) as probe:
+        site.compose("run --rm --no-deps migrate")
+        site.compose("up --no-build --detach --wait --no-deps --no-recreate --scale web=2 web")
+        site.compose("up --no-build --detach --wait --no-deps web")
+        during = read_workers(site)
+        site.compose("up --no-build --detach --wait")
+    assert len(during) == WORKERS and all("cannot take new work" in row and NEWER not in row for row in during)
+    after = read_workers(site)
+    assert len(after) == WORKERS and all("idle" in row and NEWER in row for row in after)
+    assert set(probe.answers) == {"200"} and len(probe.answers) > 20
+    print(f"{len(probe.answers)} pages during the upgrade, the slowest after {probe.slowest:.1f} s")
+    person.go_on()
+    person.wait_for("voted 3")
+    person.wait_for("done")
 
 
 def test_personal_links_stay_out_of_the_proxys_log(site: Machine) -> None:

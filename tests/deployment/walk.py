@@ -1,6 +1,7 @@
 """A participant of the small demonstration, in a real browser: python -m tests.deployment.walk ADDRESS
 
-Prints a line when something has been done, so that another process can act between two rounds.
+Prints a line when something has been done, so that another process can act between two rounds. With a choice made and
+not confirmed it waits for a line, so that what happens meanwhile meets an open page.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from tests.webapp.sites import BROWSER, Site
 ROUNDS = 2
 
 
-async def judge(person: Person, final: bool) -> None:
+async def judge(person: Person, number: int) -> None:
+    final = number > ROUNDS
     found = await person.page.wait_for_function(NEW, arg=person.seen, timeout=TRAINING)
     person.seen.append(await found.json_value())
     assert (await person.films())[0][4:8] == b"ftyp", "a film"
@@ -25,8 +27,12 @@ async def judge(person: Person, final: bool) -> None:
     part = await person.context.request.get(person.crowd.site.url + first, headers={"Range": "bytes=0-99"})
     assert (part.status, len(await part.body())) == (206, 100)
     await person.choose("A", None if final else "B")
+    if number > 1:
+        print(f"chosen {number}", flush=True)
+        await asyncio.to_thread(sys.stdin.readline)
     await person.press("Confirm")
     await person.saved()
+    print(f"voted {number}", flush=True)
 
 
 async def walk(address: str) -> None:
@@ -42,15 +48,12 @@ async def walk(address: str) -> None:
         await card.get_by_role("button", name="Start").click()
         await page.wait_for_url(re.compile("/s/"))  # a demonstration has neither practice nor check
         link = page.url.removeprefix(address)
-        print(f"link {link}", flush=True)
         person = Person(crowd, "one", link, context, page)
         await page.get_by_role("checkbox").check()
         await person.press("Agree and begin")
         await person.press("I am ready")
-        for number in range(ROUNDS):
-            await judge(person, final=False)
-            print(f"voted {number + 1}", flush=True)
-        await judge(person, final=True)
+        for number in range(1, ROUNDS + 2):
+            await judge(person, number)
         await person.end()
         assert any(url.startswith("wss://") for url in sockets), sockets
         assert not crowd.complaints, crowd.complaints
