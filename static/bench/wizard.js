@@ -17,7 +17,7 @@
     sending = send().finally(() => { sending = null; if (typed) schedule(); });
   }
   async function send() {
-    const data = new FormData(form), followed = form.elements.consent_text, before = followed?.value;
+    const data = new FormData(form), before = new Map([...form.elements].map((field) => [field.id, field.value]));
     data.set("do", "autosave");
     let answer = null;
     try {
@@ -38,7 +38,7 @@
     if (!typed) unsaved = false;
     for (const [id, value] of Object.entries(answer.values)) {
       const field = document.getElementById(id);
-      if (field && field.value === before) field.value = value;
+      if (field && field.value === before.get(id)) field.value = value;
     }
     said.textContent = `Saved ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`;
   }
@@ -68,7 +68,7 @@
     unsaved = typed = true;
     if (drafts) schedule();
   });
-  // A button waits for the answer to what is being saved, because that may have changed the consent text.
+  // A button waits for the answer to what is being saved, because that may have changed texts.
   form.addEventListener("submit", (event) => {
     clearTimeout(timer);
     unsaved = typed = false;

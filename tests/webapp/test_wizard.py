@@ -131,7 +131,7 @@ def test_a_refused_step_keeps_what_was_typed_and_saves_nothing(staff, study):
 def test_a_draft_is_saved_while_one_types(staff, study):
     answer = save(staff, study, "texts", do="autosave", contact="ada@example.org")
     assert study.contact == "ada@example.org" and answer.status_code == 200
-    assert answer.json() == {"values": {"id_consent_text": study.consent_text}}
+    assert answer.json() == {"values": {"id_title": study.title, "id_consent_text": study.consent_text}}
     assert "Contact. ada@example.org" in study.consent_text, "the page takes it over"
     save(staff, study, "texts", do="autosave", contact="ada@example.org, room 5")
     assert Entry.objects.filter(action="changed study").count() == 1, "the log is not flooded"
@@ -157,10 +157,10 @@ def test_what_people_read_is_saved_by_buttons_alone(staff, study):
 
 
 def test_languages_are_offered_and_written_from_the_wizard(staff, study):
-    save(staff, study, "texts", do="stay", other_languages=["de", "en", "ja"])
+    save(staff, study, "texts", do="stay", other_languages=["de", "en", "ja"], instructions="Look at the legs.")
     assert (study.language, study.other_languages) == ("en", ["de", "ja"])
     page = text(staff.get(address(study, "texts")))
-    assert "Deutsch: 0 of" in page and "Save and write them in 日本語" in page
+    assert "Deutsch: 2 of" in page and "Save and write them in 日本語" in page
     answer = save(staff, study, "texts", do="translate:de")
     assert answer.url == reverse("bench:study_texts", args=[study.pk, "de"])
     assert save(staff, study, "texts", do="translate:fr").url == address(study, "texts"), "it is not offered"

@@ -66,7 +66,7 @@ def test_what_is_typed_into_a_draft_is_saved_without_a_button(site, cookie):
         expect(page.locator("#id_title_error")).to_have_count(0)
         page.get_by_role("checkbox", name="Deutsch").check()
         page.get_by_role("button", name="Save and write them in Deutsch").click()
-        expect(page.get_by_role("heading", name=re.compile("Deutsch: 0 of"))).to_be_visible()
+        expect(page.get_by_role("heading", name=re.compile("Deutsch: 1 of"))).to_be_visible()
         page.get_by_role("button", name="Save and go back").click()
         expect(page.get_by_label("Title").first).to_have_value("How people judge")
         page.get_by_label("Contact").first.press_sequentially("!")

@@ -2,49 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import ceil
 
-from webapp.problems.medium import Medium
+from django.utils.translation import gettext, ngettext, override
+
 from webapp.studies import duration
 from webapp.studies.models import Arm, Study
-
-TEXT = """\
-Purpose. We study how people's choices can teach {subject} what is wanted.
-
-What you do. {task} {time}
-
-Risks and benefits. There are no known risks beyond those of looking at a screen.
-
-Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We store no name \
-and no address. The data is kept {kept} and may be published in this form. Your choices and reasons are given to the \
-language model that writes for the {subjects}, which may be another company's: write nothing about yourself.
-
-Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page withdraws you; what you \
-gave until then is deleted when you ask for it.
-"""
-CONTACT = """
-Contact. {contact}
-"""
-ETHICS = """
-Ethics. This study is covered by protocol {protocol}.
-"""
+from webapp.studies.texts.sentences import join_sentences
 
 
 def write_consent(study: Study) -> str:
-    """The text for the study as it is now. Facts that are not known yet are left out."""
+    """The text for the study as it is now, in its own language. Facts that are not known yet are left out."""
+    return write_consents(study, [study.language])[study.language]
+
+
+def write_consents(study: Study, languages: Iterable[str]) -> dict[str, str]:
+    """The same in each of these languages."""
     arms = list(study.arms.all()) if study.pk else []
-    media = {arm.medium.name: arm.medium for arm in arms}
-    robots = all(medium.filmed for medium in media.values())
-    text = TEXT.format(
-        subject="a simulated robot" if robots else "a computer program",
-        subjects="robots" if robots else "programs",
-        task=_describe_task(arms, media),
-        time=_describe_time(study),
-        kept=_describe_retention(study.retention_days),
-    )
-    text += CONTACT.format(contact=study.contact.strip()) if study.contact.strip() else ""
-    text += ETHICS.format(protocol=study.ethics_protocol.strip()) if study.ethics_protocol.strip() else ""
-    return text.strip()  # as a form's field keeps it
+    minutes = duration.estimate_attention(study) if arms else None
+    texts = {}
+    for language in languages:
+        with override(language):
+            texts[language] = _write(study, arms, minutes)
+    return texts
 
 
 def follow_facts(study: Study, before: str) -> bool:
@@ -58,28 +39,88 @@ def follow_facts(study: Study, before: str) -> bool:
     return study.consent_text != before
 
 
-def _describe_task(arms: list[Arm], media: dict[str, Medium]) -> str:
+def _write(study: Study, arms: list[Arm], minutes: float | None) -> str:
+    robots = all(arm.medium.filmed for arm in arms)
+    contact, protocol = study.contact.strip(), study.ethics_protocol.strip()
+    paragraphs = [
+        gettext("Purpose. We study how people's choices can teach a simulated robot what is wanted.")
+        if robots
+        else gettext("Purpose. We study how people's choices can teach a computer program what is wanted."),
+        join_sentences([gettext("What you do."), *_describe_task(arms), _describe_time(minutes)]),
+        gettext("Risks and benefits. There are no known risks beyond those of looking at a screen."),
+        join_sentences(_describe_data(study.retention_days, robots)),
+        gettext(
+            'Voluntary. You may stop at any moment without giving a reason. "%(leave)s" on every page withdraws you; '
+            "what you gave until then is deleted when you ask for it."
+        )
+        % {"leave": gettext("Leave the study")},
+        gettext("Contact. %(contact)s") % {"contact": contact} if contact else "",
+        gettext("Ethics. This study is covered by protocol %(protocol)s.") % {"protocol": protocol} if protocol else "",
+    ]
+    return "\n\n".join(filter(None, paragraphs))
+
+
+def _describe_task(arms: list[Arm]) -> list[str]:
     rounds = sorted({arm.rounds for arm in arms}) or [5]
-    several = rounds[-1] > 1 or len(rounds) > 1
-    number = f"{rounds[0]}" if len(rounds) == 1 else f"{rounds[0]} to {rounds[-1]}"
-    turns = f"for {number} rounds" if several else "in one round"
-    if not media or any(medium.filmed for medium in media.values()):
-        watch, meanwhile = "watch short videos of a simulated robot", "the robots practise"
-    else:
-        watch, meanwhile = "read answers to a question", "the next answers are written"
-    told = f" Between the rounds {meanwhile}; you can close the page and come back with your link." if several else ""
-    return f"You {watch} and pick the best and the worst, {turns}.{told}"
+    films = not arms or any(arm.medium.filmed for arm in arms)
+    if rounds == [1]:
+        if films:
+            return [
+                gettext("You watch short videos of a simulated robot and pick the best and the worst, in one round.")
+            ]
+        return [gettext("You read answers to a question and pick the best and the worst, in one round.")]
+    words = {"rounds": str(rounds[0])}
+    if len(rounds) > 1:
+        words["rounds"] = gettext("%(fewest)s to %(most)s") % {"fewest": rounds[0], "most": rounds[-1]}
+    if films:
+        return [
+            gettext(
+                "You watch short videos of a simulated robot and pick the best and the worst, for %(rounds)s rounds."
+            )
+            % words,
+            gettext(
+                "Between the rounds the robots practise; you can close the page and come back with your link.",
+            ),
+        ]
+    return [
+        gettext("You read answers to a question and pick the best and the worst, for %(rounds)s rounds.") % words,
+        gettext(
+            "Between the rounds the next answers are written; you can close the page and come back with your link."
+        ),
+    ]
 
 
-def _describe_time(study: Study) -> str:
-    minutes = duration.estimate_attention(study) if study.pk and study.arms.exists() else None
-    return f"It takes about {ceil(minutes / 5) * 5} minutes of your attention." if minutes else ""
+def _describe_time(minutes: float | None) -> str:
+    if not minutes:
+        return ""
+    return gettext("It takes about %(minutes)s minutes of your attention.") % {"minutes": ceil(minutes / 5) * 5}
+
+
+def _describe_data(days: int | None, robots: bool) -> list[str]:
+    return [
+        gettext(
+            "Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We "
+            "store no name and no address."
+        ),
+        gettext("The data is kept %(kept)s and may be published in this form.") % {"kept": _describe_retention(days)},
+        gettext(
+            "Your choices and reasons are given to the language model that writes for the robots, which may be another "
+            "company's: write nothing about yourself."
+        )
+        if robots
+        else gettext(
+            "Your choices and reasons are given to the language model that writes for the programs, which may be "
+            "another company's: write nothing about yourself."
+        ),
+    ]
 
 
 def _describe_retention(days: int | None) -> str:
     if days is None:
-        return "for good"
+        return gettext("for good")
     if days % 365 == 0 and days:
         years = days // 365
-        return "for one year" if years == 1 else f"for {years} years"
-    return f"for {days} days"
+        if years == 1:
+            return gettext("for one year")
+        return gettext("for %(years)s years") % {"years": years}
+    return ngettext("for %(days)s day", "for %(days)s days", days) % {"days": days}

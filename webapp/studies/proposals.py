@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import secrets
 
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_noop as _
+
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -11,48 +14,63 @@ LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 CODE_LENGTH = 8
 RETURN_ADDRESSES = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}", "other": ""}
 """By recruitment site: the page that takes a code."""
+BEST = {
+    "text": _("Which one is the best?"),
+    "answers": _("The one that does the task best in my own opinion\nThe one that I saw first\nThe longest one"),
+    "explanation": _("There is no right answer that we know: your own opinion counts."),
+}
+CLOSING = {
+    "answers": _("Yes, I come back with the same link\nNo, I would lose everything"),
+    "explanation": _("You may close it at any time. Your link leads back to where you were."),
+}
+ABOUT_FILMS = (
+    {
+        "text": _("What do you do in each round?"),
+        "answers": _(
+            "Watch videos and pick the best and the worst\nSteer a robot with the keyboard\nWrite a computer program"
+        ),
+        "explanation": _("In each round you watch videos, and pick the best one and the worst one."),
+    },
+    BEST,
+    {"text": _("May you close the page while the robots practise?"), **CLOSING},
+)
+ABOUT_ANSWERS = (
+    {
+        "text": _("What do you do in each round?"),
+        "answers": _(
+            "Read answers and pick the best and the worst\nSteer a robot with the keyboard\nWrite a computer program"
+        ),
+        "explanation": _("In each round you read answers, and pick the best one and the worst one."),
+    },
+    BEST,
+    {"text": _("May you close the page while the next answers are written?"), **CLOSING},
+)
+EMPTY = {"text": _("New question"), "answers": _("The correct answer\nAnother answer")}
 
 
 def propose_questions(study: Study) -> list[Question]:
     """Add questions about what every participant should know; none if the study has questions already."""
     if study.questions.exists():
         return []
-    rows = []
-    for number, (text, answers, why) in enumerate(_list_questions(study)):
-        rows.append(Question(study=study, position=number, text=text, answers="\n".join(answers), explanation=why))
+    films = all(arm.medium.filmed for arm in study.arms.all())
+    with override(study.language):
+        rows = [
+            Question(study=study, position=number, **{name: gettext(text) for name, text in words.items()})
+            for number, words in enumerate(ABOUT_FILMS if films else ABOUT_ANSWERS)
+        ]
     return Question.objects.bulk_create(rows)
 
 
 def add_question(study: Study) -> Question:
     """Add a question with a text to be changed."""
-    values = {
-        "text": "New question",
-        "answers": "The correct answer\nAnother answer",
-        "position": study.questions.count(),
-    }
-    return Question.objects.create(study=study, **values)
+    with override(study.language):
+        words = {name: gettext(text) for name, text in EMPTY.items()}
+    return Question.objects.create(study=study, position=study.questions.count(), **words)
 
 
-def _list_questions(study: Study) -> list[tuple[str, tuple[str, ...], str]]:
-    filmed = all(arm.medium.filmed for arm in study.arms.all())
-    watch, write = ("Watch videos", "robots practise") if filmed else ("Read answers", "next answers are written")
-    return [
-        (
-            "What do you do in each round?",
-            (f"{watch} and pick the best and the worst", "Steer a robot with the keyboard", "Write a computer program"),
-            f"In each round you {watch.lower()}, and pick the best one and the worst one.",
-        ),
-        (
-            "Which one is the best?",
-            ("The one that does the task best in my own opinion", "The one that I saw first", "The longest one"),
-            "There is no right answer that we know: your own opinion counts.",
-        ),
-        (
-            f"May you close the page while the {write}?",
-            ("Yes, I come back with the same link", "No, I would lose everything"),
-            "You may close it at any time. Your link leads back to where you were.",
-        ),
-    ]
+def list_words() -> list[str]:
+    """Every text of all proposed questions, in English."""
+    return [text for words in (*ABOUT_FILMS, *ABOUT_ANSWERS, EMPTY) for text in words.values()]
 
 
 def propose_codes(study: Study, site: str = "other") -> list[CompletionCode]:

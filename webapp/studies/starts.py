@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from string import ascii_uppercase
 
 from django.db import transaction
+from django.utils.translation import gettext_noop
 
 from llm.methods import OFFERED
 from webapp.experiments.models import LanguageModel
@@ -13,7 +14,7 @@ from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.studies.consent import write_consent
 from webapp.studies.models import Arm, Study
 
-TITLE = "Watching robots learn"
+TITLE = gettext_noop("Watching robots learn")
 METHODS_FOR_PEOPLE = [method for method in OFFERED.values() if method.asks_judge and not method.uses_metric]
 """The methods that a study can use: those that ask a judge and do not use the hidden metric."""
 

@@ -14,9 +14,8 @@ from webapp.studies.questionnaires import answering, moments, own_words
 from webapp.studies.questionnaires.answering import Reading
 from webapp.studies.questionnaires.kind import list_steps
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Item, Questionnaire, Response
+from webapp.studies.questionnaires.models import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item, Questionnaire, Response
 from webapp.studies.texts.localizing import localize_rows
-from webapp.studies.texts.registry import ITEM_FIELDS, QUESTIONNAIRE_FIELDS
 
 LONG_SCALE = 11
 """Steps from which on a scale is one line of small marks."""

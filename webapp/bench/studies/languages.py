@@ -16,7 +16,9 @@ from django.views.decorators.http import require_http_methods
 
 from webapp.accounts.access import staff_only
 from webapp.audit import record
+from webapp.studies import consent
 from webapp.studies.models import Study
+from webapp.studies.texts import proposed
 from webapp.studies.texts.localizing import normalize, read_translations
 from webapp.studies.texts.models import hash_source
 from webapp.studies.texts.registry import list_texts
@@ -91,18 +93,36 @@ def _show_texts(
         messages.success(request, f"Saved: {count_translated(texts, read_translations(owner, code))} of {len(texts)}.")
         return redirect(back if request.POST.get("then") == "back" else request.path)
     words = read_translations(owner, code)
-    rows = [(number, text, words.get(text.source, "")) for number, text in enumerate(texts)]
+    proposals = _list_proposals(owner, code)
+    rows = [
+        {
+            "text": text,
+            "words": words.get(text.source, ""),
+            "key": hash_source(text.source),
+            "proposed": words.get(text.source) in proposals,
+        }
+        for text in texts
+    ]
     context = {
         "owner": owner,
         "code": code,
         "name": NAMES[code],
-        "rows": [(*row, hash_source(row[1].source)) for row in rows],
+        "rows": rows,
+        "any_proposed": any(row["proposed"] for row in rows),
         "done": count_translated(texts, words),
         "all": len(texts),
         "back": back,
         "back_title": back_title,
     }
     return render(request, "bench/studies/texts.html", context)
+
+
+def _list_proposals(owner: Study | Poll, code: str) -> set[str]:
+    """Prefine's own words in this language: nobody here has written them."""
+    if isinstance(owner, Poll):
+        return set()
+    words = proposed.map_words(owner, owner.language, code)
+    return {*words.values(), *consent.write_consents(owner, [code]).values()}
 
 
 @transaction.atomic

@@ -38,6 +38,7 @@ from webapp.bench.studies.wizard_forms import (
 from webapp.review.models import TrialPlan
 from webapp.studies import consent, copying, duration, preflight, prolific, proposals, recruitment, starts
 from webapp.studies.models import Study
+from webapp.studies.texts import proposed
 from webapp.studies.texts.registry import list_texts
 
 Forms = dict[str, "BaseForm | BaseFormSet[Any]"]
@@ -98,11 +99,11 @@ def step(request: HtmxHttpRequest, pk: int, name: str) -> HttpResponse:
         return _autosave(request, study, name)
     forms = _build_forms(study, name, request.POST if request.method == "POST" else None)
     if request.method == "POST":
-        before = consent.write_consent(Study.objects.get(pk=pk))
+        before = proposed.note_texts(Study.objects.get(pk=pk))
         if all([form.is_valid() for form in forms.values()]):
             _save(study, forms)
             following = _act(request, study, name)
-            _update_consent(study, before)
+            _update_texts(study, before)
             record(request.user, "changed study", study, step=STEPS[name])
             page, _, part = following.partition(":")
             if page in BESIDE:
@@ -117,14 +118,14 @@ def _autosave(request: HtmxHttpRequest, study: Study, name: str) -> HttpResponse
     if study.status != Study.Status.DRAFT:
         raise PermissionDenied
     forms = _build_forms(study, name, wizard_autosave.keep_rows(request.POST))
-    before = consent.write_consent(Study.objects.get(pk=study.pk))
+    before = proposed.note_texts(Study.objects.get(pk=study.pk))
     if not all([form.is_valid() for form in forms.values()]):
         leave_unrecorded("tried to save a draft")
         return wizard_autosave.answer_refused(forms)
     _save(study, forms)
-    _update_consent(study, before)
+    _update_texts(study, before)
     wizard_autosave.record_autosave(request, study, STEPS[name])
-    return wizard_autosave.answer_saved(study, forms)
+    return wizard_autosave.answer_saved(forms)
 
 
 def _build_forms(study: Study, name: str, data: Any) -> Forms:
@@ -155,10 +156,9 @@ def _save(study: Study, forms: Forms) -> None:
     study.refresh_from_db()
 
 
-def _update_consent(study: Study, before: str) -> None:
-    """A consent text that nobody has changed follows the new facts; an open study keeps every text that it shows."""
-    if consent.follow_facts(study, before):
-        study.save(update_fields=["consent_text"])
+def _update_texts(study: Study, before: proposed.Before) -> None:
+    """Texts that nobody has changed follow the facts and languages; an open study keeps every consent that it shows."""
+    proposed.propose_texts(study, before)
     if study.status == Study.Status.OPEN:
         study.publish_consent()
 

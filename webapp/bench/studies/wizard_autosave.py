@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
-from django.forms import BaseForm, BaseFormSet
+from django.forms import BaseForm, BaseFormSet, ModelForm
 from django.forms.formsets import DELETION_FIELD_NAME
 from django.http import HttpRequest, JsonResponse, QueryDict
 from django.utils import timezone
@@ -15,10 +15,11 @@ from webapp.audit import record
 from webapp.audit.models import Entry
 from webapp.audit.request_scope import leave_unrecorded
 from webapp.studies.models import Study
+from webapp.studies.texts.localizing import QUESTION_FIELDS
 
 RECORD_EVERY = timedelta(minutes=10)
 """Autosaves of one person in one step within this time are one entry of the audit log."""
-FOLLOWING = ("consent_text",)
+FOLLOWING = ("title", "consent_text", *QUESTION_FIELDS)
 """Fields that Prefine writes again when others change."""
 
 
@@ -30,10 +31,15 @@ def keep_rows(posted: QueryDict) -> QueryDict:
     return data
 
 
-def answer_saved(study: Study, forms: Mapping[str, BaseForm | BaseFormSet[Any]]) -> JsonResponse:
+def answer_saved(forms: Mapping[str, BaseForm | BaseFormSet[Any]]) -> JsonResponse:
     """What the page shows in its fields now."""
-    fields = [form[name] for form in _flatten(forms.values()) for name in FOLLOWING if name in form.fields]
-    return JsonResponse({"values": {field.auto_id: getattr(study, field.name) for field in fields}})
+    values = {}
+    for form in _flatten(forms.values()):
+        names = [name for name in FOLLOWING if name in form.fields]
+        if isinstance(form, ModelForm) and form.instance.pk and names:
+            form.instance.refresh_from_db(fields=names)
+            values.update({form[name].auto_id: getattr(form.instance, name) for name in names})
+    return JsonResponse({"values": values})
 
 
 def answer_refused(forms: Mapping[str, BaseForm | BaseFormSet[Any]]) -> JsonResponse:

@@ -13,6 +13,9 @@ VARIABLE = RegexValidator(
 )
 NUMBERS = r"\A\s*\d+(\s*,\s*\d+)*\s*\Z"
 ROUNDS = RegexValidator(NUMBERS, "Give round numbers separated by commas, for example 1, 3.")
+QUESTIONNAIRE_FIELDS = ("title", "intro")
+ITEM_FIELDS = ("text", "hint", "options", "other_label", "statements", "low_label", "high_label", "unit")
+"""Texts that participants read."""
 ROWS = RegexValidator(NUMBERS, "Give row numbers separated by commas, for example 2, 4.")
 
 

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Model
 
 from webapp.studies.models import Study
-from webapp.studies.questionnaires.models import Item
+from webapp.studies.questionnaires.models import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item
 from webapp.studies.texts.localizing import QUESTION_FIELDS, STUDY_FIELDS, normalize
 from webapp.studies.texts.texts import Text
-
-QUESTIONNAIRE_FIELDS = ("title", "intro")
-ITEM_FIELDS = ("text", "hint", "options", "other_label", "statements", "low_label", "high_label", "unit")
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Source:
 
 
 SOURCES = (
-    Source("Study", lambda study: [study], STUDY_FIELDS),
+    Source("Study", lambda study: [study], (*STUDY_FIELDS, "reasons_best", "reasons_worst")),
     Source("Question of the check", lambda study: study.questions.all(), QUESTION_FIELDS),
     Source("Questionnaire", lambda study: study.questionnaires.all(), QUESTIONNAIRE_FIELDS),
     Source("Item", lambda study: Item.objects.filter(questionnaire__study=study), ITEM_FIELDS),

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_noop
 
 from webapp.experiments.models import LoopSettings
 from webapp.problems import media
+from webapp.studies.texts.sentences import join_sentences
 from webapp.studio.presentation import Presentation
 from webapp.studio.presentations import answers, films
 from webapp.studio.words import describe_plan, spell_number
@@ -47,5 +48,4 @@ def make_lead(plans: Iterable[LoopSettings], each: int) -> str:
         sentences.append(sentence % words)
     if each > 1:
         sentences.append(_("You do this %(count)s times, one after another.") % {"count": spell_number(each)})
-    # Japanese and Chinese have no space between sentences.
-    return "".join(one if one.endswith("。") else f"{one} " for one in sentences).rstrip()
+    return join_sentences(sentences)

@@ -14,7 +14,8 @@ from django.utils.safestring import SafeString
 from webapp.base import stylesheets
 from webapp.problems.media import films
 from webapp.problems.medium import Medium
-from webapp.studies.texts.localizing import Owner, find_language
+from webapp.studies.models import Study
+from webapp.studies.texts.localizing import Owner, find_language, normalize
 from webapp.studio import languages
 
 register = template.Library()
@@ -45,7 +46,17 @@ def lang(owner: Owner, text: str) -> SafeString:
     return format_html(' lang="{}"', language) if language else SafeString("")
 
 
-HEAD = re.compile(r"(\w[^.:!?\n]{1,38}[.:])\s+(?=\S)")
+@register.simple_tag
+def reason(study: Study, words: str) -> str:
+    """A reason for a choice in the page's language; a study's own reasons are the lines of a text."""
+    for text in (study.reasons_best, study.reasons_worst):
+        lines, shown = (study.list_reasons(part) for part in (text, study.spoken.get(normalize(text), "")))
+        if words in lines:
+            return shown[lines.index(words)] if len(shown) == len(lines) else words
+    return translation.gettext(words)
+
+
+HEAD = re.compile(r"(\w[^.:!?。：\n]{1,38}(?:[.:](?=\s)|：))\s*(?=\S)")
 """A short heading at the start of a paragraph, for example "Your data." in "Your data. We keep ..."."""
 
 

@@ -25,6 +25,7 @@ from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Item, Questionnaire
 from webapp.studies.questionnaires.ready_made import READY_MADE, add_ready_made
 from webapp.studies.questionnaires.scores import SCORES
+from webapp.studies.texts import proposed
 
 STEPS = {"up": -1, "down": 1}
 DELETED = "deleted_question"
@@ -100,7 +101,9 @@ def add(request: HtmxHttpRequest, study: Study) -> HttpResponse:
     if name:
         if name not in READY_MADE:
             raise Http404("there is no such questionnaire")
+        before = proposed.note_texts(study)
         made = add_ready_made(study, name)
+        proposed.propose_texts(study, before)
         messages.success(request, f"“{made}” is added. Its words are yours to change.")
     else:
         position = editing.find_next_position(study.questionnaires.all())
