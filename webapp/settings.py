@@ -132,7 +132,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "webapp.base.away.AwayMiddleware",
+    "webapp.base.error_pages.AwayMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "webapp.urls"

@@ -1,6 +1,7 @@
 from django.contrib import admin
 from django.urls import include, path
 
+handler500 = "webapp.base.error_pages.show_error"
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("bench/", include("webapp.bench.urls")),

@@ -40,7 +40,11 @@
     else if (!away) setTimeout(() => { if (!open) lost(gettext("No connection at the moment. We keep trying; nothing is lost.")); }, PATIENCE);
   });
   document.body.addEventListener("htmx:responseError", (event) => {
-    if (event.target.id !== "live") lost(gettext("Something went wrong on our side. Nothing is lost: please try again in a moment."));
+    if (event.target.id === "live") return;
+    const answer = event.detail.xhr, number = answer.status === 500 && answer.getResponseHeader("X-Request-ID");
+    const words = [gettext("Something went wrong on our side. Nothing is lost: please try again in a moment.")];
+    if (number) words.push(gettext("If this happens again, please tell the people who run this site this number:"), number);
+    lost(words.join(" "));
   });
   document.body.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful && away) back(); });
 

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.webapp.fake_workers import create_experiment, do_work, find_job
+from tests.webapp.servers import wait_for
 from trainer import launch
+from webapp.base import claims
 from webapp.base.store import store
 from webapp.experiments import jobs, loop, run_folder
 from webapp.experiments.execute import run_job, train
 from webapp.experiments.kinds.train import order_clips as film_chosen
-from webapp.experiments.models import Candidate, Clip, Experiment, Request
+from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -90,6 +92,26 @@ def test_a_clip_that_kills_its_process_again_and_again_costs_only_itself(
     assert statuses() == ["ready", "failed", "ready", "ready"]
     assert "ended before it came to this clip" in Clip.objects.get(status="failed").error
     assert row.requests.get(kind="Train").status == Request.Status.DONE
+
+
+@pytest.mark.parametrize("transfer", ["fetch", "publish"])
+def test_a_slow_store_costs_no_lease(
+    deadly_film: Callable[[list[str]], list[int]], monkeypatch: pytest.MonkeyPatch, transfer: str
+) -> None:
+    deadly_film([""])
+    row = trained(k=2, judge="human")
+    job, really, slow = Job.objects.filter(pk=find_job(row, "film").pk), getattr(store, transfer), list[str]()
+
+    def transfer_slowly(key: str, path: Path) -> None:
+        begun = job.get().heartbeat
+        wait_for(lambda: job.get().heartbeat != begun, "the lease to be renewed meanwhile")
+        slow.append(key)
+        really(key, path)
+
+    monkeypatch.setattr(claims, "BEAT_SECONDS", 0.05)
+    monkeypatch.setattr(store, transfer, transfer_slowly)
+    run_job(job.get().pk)
+    assert len(slow) >= 2 and statuses() == ["ready"] * 2
 
 
 def keys(row: Experiment) -> list[str]:

@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from functools import partial
-from types import SimpleNamespace
 
 import pytest
 from django.urls import reverse
@@ -15,9 +13,8 @@ from tests.webapp.servers import free_port
 from webapp.base.s3_store import S3Store
 from webapp.base.store import store
 from webapp.base.store_address import read_address
-from webapp.base.store_interface import StoreError
 from webapp.experiments.models import Clip
-from webapp.review import media, padding
+from webapp.review import media
 from webapp.review.models import ClipTicket
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -144,27 +141,9 @@ async def test_a_store_that_is_away_delays_a_clip_and_nothing_else(rf, ticket, m
         return away.size(key)
 
     monkeypatch.setattr(store, "size", size)
-    asked = asyncio.create_task(media.respond_with_range(rf.get("/"), ticket.clip.video, "video/mp4", "x"))
+    asked = asyncio.create_task(media.respond_with_clip(rf.get("/"), ticket.clip.video, "video/mp4", "x"))
     await asyncio.sleep(0.1)  # the event loop goes on
     assert not asked.done()
     waiting.set()
     response = await asked
     assert response.status_code == 503 and not response.content and "127.0.0.1" not in str(response.headers)
-
-
-def test_a_page_that_needs_a_store_that_is_away_tries_again(client, monkeypatch):
-    """A wrong key stays an error: it does not mend itself."""
-    person = rows.participant()
-    rows.create_round(person)
-    rows.open_judgement(person)
-
-    def fail(permanent, key):
-        raise StoreError("the store does not answer", permanent=permanent)
-
-    for permanent, status in ((False, 503), (True, 500)):
-        with monkeypatch.context() as patched:
-            patched.setattr(padding, "store", SimpleNamespace(size=partial(fail, permanent)))
-            client.raise_request_exception = False
-            answer = client.get(person.get_absolute_url())
-        assert (answer.status_code, answer.get("Refresh")) == (status, None if permanent else "10")
-    assert client.get(person.get_absolute_url()).status_code == 200

@@ -86,7 +86,7 @@ def test_a_locked_database_gives_a_page_that_tries_again(monkeypatch):
     monkeypatch.setattr(views, "render", lambda *_, **__: fail(None))
     answer = Client(raise_request_exception=False).get(reverse("home"))
     assert answer.status_code == 503 and answer.headers["Refresh"] == "10" == answer.headers["Retry-After"]
-    assert "nothing that was saved is lost" in answer.content.decode()
+    assert "Nothing that was saved is lost" in answer.content.decode()
 
 
 @pytest.mark.parametrize(("address", "seconds"), [("https://p.example", 31_536_000), ("http://p.example", 0)])

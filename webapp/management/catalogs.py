@@ -24,7 +24,7 @@ from simulation import catalog as tasks
 
 ROOT = Path(settings.BASE_DIR)
 PACKAGES = ("webapp",)
-TEMPLATES = ("studio", "notices", "404.html", "500.html", "403_csrf.html")
+TEMPLATES = ("studio", "notices", "404.html", "500.html", "503.html", "403_csrf.html")
 SCRIPTS = ROOT / "static" / "studio"
 FUNCTIONS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "pgettext", "npgettext"}
 PLACEHOLDER = re.compile(r"%\(\w+\)s|</?[a-z]+[^>]*>")

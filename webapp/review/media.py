@@ -42,7 +42,7 @@ async def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return await respond_with_range(request, ticket.clip.video, "video/mp4", token, ticket.size)
+    return await respond_with_clip(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
 @require_safe
@@ -50,7 +50,7 @@ async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = await _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return await respond_with_range(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
+    return await respond_with_clip(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
 
 
 async def _find_ticket(token: str) -> ClipTicket | None:
@@ -74,14 +74,22 @@ class PaddedFile:
         return self.length + len(self.tail)
 
 
-async def respond_with_range(
+async def respond_with_clip(
     request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
 ) -> HttpResponseBase:
+    """The file or a part of it; 503 without a page, which no player shows, while the store is away."""
     try:
-        length = await _in_thread(store.size, key)
+        return await respond_with_range(request, key, content_type, token, padded_to)
     except StoreError as error:
         log.warning("a clip waits: %s", error)
         return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
+
+
+async def respond_with_range(
+    request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
+) -> HttpResponseBase:
+    """The file or a part of it. Raises StoreError."""
+    length = await _in_thread(store.size, key)
     if length is None:
         return HttpResponse(status=404)
     file = PaddedFile(key, length, padding.make_tail(length, padded_to, content_type))

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_safe
 
 from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment
-from webapp.review.media import respond_with_range
+from webapp.review.media import respond_with_clip
 from webapp.studio import evaluators
 from webapp.studio.preview import WIDTHS, staff_only
 from webapp.votes import answer_pairs
@@ -121,7 +121,7 @@ async def serve_clip(
         raise Http404("This clip was deleted.")
     else:
         name = str(clip.video if ending == "mp4" else clip.poster)
-    return await respond_with_range(request, name, CONTENT_TYPES[ending], f"preview {pair.pk} {side}")
+    return await respond_with_clip(request, name, CONTENT_TYPES[ending], f"preview {pair.pk} {side}")
 
 
 @staff_only

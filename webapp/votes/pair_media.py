@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
-from webapp.review.media import respond_with_range
+from webapp.review.media import respond_with_clip
 from webapp.votes.lifecycle import make_copy_name
 from webapp.votes.models import Poll, Showing
 
@@ -34,4 +34,4 @@ async def _serve_copy(request: HttpRequest, token: str, ending: str, content_typ
         return HttpResponse(status=404)
     first = (token == showing.left_token) == showing.first_left
     file = showing.pair.first_file if first else showing.pair.second_file
-    return await respond_with_range(request, make_copy_name(file, ending), content_type, token)
+    return await respond_with_clip(request, make_copy_name(file, ending), content_type, token)

@@ -23,7 +23,7 @@ def make_examples(request: HtmxHttpRequest) -> HttpResponse:
         raise PermissionDenied("Your role does not include this.")
     try:
         made = exchange.import_examples(FOLDER)
-    except (exchange.BadSet, OSError) as error:
+    except (exchange.BadSet, FileNotFoundError) as error:
         messages.error(request, f"No example was made: {error}")
         return redirect("bench:tasks")
     if made:

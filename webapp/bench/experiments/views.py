@@ -29,7 +29,7 @@ from webapp.endpoints.denied import require_allowed
 from webapp.experiments import events, loop, repeating, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
 from webapp.review import panels
-from webapp.review.media import respond_with_range
+from webapp.review.media import respond_with_clip
 
 ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
     "start": (loop.start, "Started.", "It was started before."),
@@ -228,7 +228,7 @@ async def _respond_with_media(
     user = await request.auser()
     if not (user.is_active and user.is_staff):
         return HttpResponse(status=404)
-    return await respond_with_range(request, f"clips/{name}.{ending}", content_type, str(name))
+    return await respond_with_clip(request, f"clips/{name}.{ending}", content_type, str(name))
 
 
 @require_POST

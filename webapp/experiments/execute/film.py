@@ -51,7 +51,8 @@ def film(lease: Lease) -> None:
     errors: dict[int, str] = {}
     with scratch.temporary_folder("film") as folder:
         for number in range(PASSES):
-            orders = list_orders(request, percent, folder)[:: -1 if number % 2 else 1]
+            with lease.beat_in_background():
+                orders = list_orders(request, percent, folder)[:: -1 if number % 2 else 1]
             if orders:
                 errors = film_clips(lease, orders, os.cpu_count() or 1 if percent == FINAL else 1)
     missing = find_pending(request, percent)
@@ -169,8 +170,9 @@ def read_reports(process: subprocess.Popen[str], reports: queue.Queue[FilmReport
 
 def save_clip(lease: Lease, clip: Clip, film: Path) -> None:
     """Publish a clip and its poster, then mark it as ready."""
-    store.publish(clip.video, film)
-    store.publish(clip.poster, film.with_suffix(".jpg"))
+    with lease.beat_in_background():
+        store.publish(clip.video, film)
+        store.publish(clip.poster, film.with_suffix(".jpg"))
     with lease.lock_experiment() as experiment:
         if not Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error=""):
             raise Cancelled  # an early clip, deleted meanwhile
