@@ -1,4 +1,4 @@
-"""The table of the architecture page that says where to change what names files that exist."""
+"""Pages of docs/ that name files name files that exist: where to change what; which tests hold a claim of security."""
 
 import re
 from pathlib import Path
@@ -25,3 +25,12 @@ def test_every_file_is_there(row):
 def test_the_table_answers_the_twelve_usual_requests():
     first = [row[2:].partition(" |")[0] for row in ROWS]
     assert [words for words in REQUESTS if not any(words in cell for cell in first)] == []
+
+
+def test_the_tests_that_the_security_page_names_are_there():
+    named = re.findall(r"`([\w/*]+\.py|[\w/]+/)`", (ROOT / "docs/security.md").read_text())
+    named = [name for name in named if "test_" in name or "hostile" in name]
+    assert len(named) > 40
+    for name in named:
+        places = (ROOT / "tests", ROOT / "tests/webapp")
+        assert [path for place in places for path in place.glob(name.rstrip("/"))], f"{name} is not there"

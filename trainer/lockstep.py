@@ -34,6 +34,7 @@ from trainer.calls import CallMark
 from trainer.candidate import EPISODE_LENGTH, Candidate
 from trainer.collect import Collector, Horizon
 from trainer.learner import learner_for, mixed_precision
+from trainer.log_lines import say
 from trainer.process import EXIT_DISK_FULL, die_with_parent, memory_share
 from trainer.records import (
     FINAL,
@@ -175,8 +176,8 @@ class Lockstep:
         if self.preset.worlds < 2 or self.iteration:
             return False
         self._set_worlds(self.preset.worlds // 2)
-        print(f"{2 * self.preset.worlds} worlds a candidate do not fit into memory: going on with", end=" ")
-        print(f"{self.preset.worlds} and a horizon of {self.preset.horizon} steps", flush=True)
+        now = f"going on with {self.preset.worlds} and a horizon of {self.preset.horizon} steps"
+        say(f"{2 * self.preset.worlds} worlds a candidate do not fit into memory: {now}")
         return True
 
     def _set_worlds(self, worlds: int) -> None:
@@ -241,7 +242,7 @@ class Lockstep:
             return
         for candidate in self.active:
             if candidate.reason:
-                print(f"candidate {candidate.index} failed: {candidate.reason}", flush=True)
+                say(f"candidate {candidate.index} failed", candidate.reason)
         self.active = [self.active[group] for group in groups]
         if self.active:
             self.collector.keep(groups)
@@ -295,7 +296,7 @@ class Lockstep:
 
     def fail(self, reason: str) -> TrainResult:
         """End all candidates that are still in training for this reason."""
-        print(f"all candidates failed: {reason}", flush=True)
+        say("all candidates failed", reason)
         for candidate in self.active:
             candidate.reason = reason
         self.active = []
@@ -357,7 +358,7 @@ def locked_training(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes
             lockstep.open()
         allowed = memory_bytes + choice.device_memory(device)
         for note in sandbox.lock(writable=[job_dir], memory_bytes=allowed):
-            print(note, flush=True)
+            say(note)
         choice.compile_into(device, lockstep.folder / "kernels")
         lockstep.prepare()
         return lockstep.train()

@@ -9,6 +9,7 @@ from typing import TypeVar
 import torch
 
 from simulation.out_of_memory import is_out_of_memory
+from trainer.log_lines import say
 
 Result = TypeVar("Result")
 
@@ -52,5 +53,5 @@ class Parts:
         if self.count >= MOST_PARTS:
             return False
         self.count *= 2
-        print(f"{self._what} does not fit into memory: going on in {self.count} parts", flush=True)
+        say(f"{self._what} does not fit into memory: going on in {self.count} parts")
         return True

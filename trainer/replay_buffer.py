@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from trainer import memory
+from trainer.log_lines import say
 
 
 def select(packed: Tensor, indices: Tensor) -> Tensor:
@@ -60,7 +61,5 @@ class ReplayBuffer:
         if self.capacity < 2:
             return False
         self.capacity //= 2
-        print(
-            f"a replay buffer of that size does not fit into memory: going on with {self.capacity} samples", flush=True
-        )
+        say(f"a replay buffer of that size does not fit into memory: going on with {self.capacity} samples")
         return True

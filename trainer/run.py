@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simulation.rewards.verdict import shortened
+from trainer.log_lines import say
 from trainer.process import EXIT_DISK_FULL, memory_share
 from trainer.records import (
     WARM,
@@ -68,7 +69,7 @@ def main() -> int:
             try:
                 result = coordinate(job_dir, read_job(job_dir), arguments.parent, stack)
             except ParentGone:
-                print("the parent process is gone; stopped, to be continued", flush=True)
+                say("the parent process is gone; stopped, to be continued")
                 return 1
             except (OSError, ValueError) as error:
                 result = TrainResult(candidates=(), error=explain(error, job_dir))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trainer.calls import CallWatch, candidate_of, clear_mark, read_mark
+from trainer.log_lines import say
 from trainer.process import EXIT_DISK_FULL, clean_environment
 from trainer.records import Progress, drop_candidate, read_progress, read_result, shard_folder
 
@@ -107,11 +108,11 @@ class Shard:
         if self.crashes < CRASHES:
             resumable = (self.folder / "checkpoint.pt").exists()
             how = "continuing from its checkpoint" if resumable else "starting it again"
-            print(f"shard {self.first}-{self.last} crashed ({cause}); {how}", flush=True)
+            say(f"shard {self.first}-{self.last} crashed ({cause}); {how}")
             self.start()
             return False
         self.failure = f"the training process crashed {CRASHES} times in a row ({cause}); see log.txt of the run"
-        print(f"shard {self.first}-{self.last}: {self.failure}", flush=True)
+        say(f"shard {self.first}-{self.last}: {self.failure}")
         return True
 
     def _end_endless_call(self, pid: int) -> None:
@@ -141,7 +142,7 @@ class Shard:
     def _restart_without(self, index: int, reason: str) -> None:
         """Go on with the other candidates, from the last checkpoint."""
         self.stop()
-        print(f"shard {self.first}-{self.last}: going on without candidate {index}: {reason}", flush=True)
+        say(f"shard {self.first}-{self.last}: going on without candidate {index}", reason)
         drop_candidate(self.folder, index, reason)
         self.crashes, self.blamed = 0, []
         self.start()

@@ -18,6 +18,7 @@ OPTIONS = {
     "up": "--port --host",
     "worker": "train film llm --device --name",
     "restore": "--check --overwrite",
+    "copy-store": "local bucket",
     "test": "--quick --all",
     "run": f"--task --problem --method --option --k --n {SETTINGS} --start {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from django.conf import settings
@@ -11,7 +12,10 @@ from webapp.base import logs
 KEPT = ("event_id", "timestamp", "level", "logger", "platform", "release", "environment", "exception", "logentry")
 KEPT_OF_SDK = ("sdk", "modules", "_meta", "contexts")
 """Parts of a report that are sent. Left out are the request with its address, cookies and form, the user, the machine,
-breadcrumbs, and the arguments of tasks."""
+breadcrumbs, the arguments of tasks, and what a message of the log or of the database names."""
+
+DETAIL = re.compile(r"\n(?:DETAIL|CONTEXT):.*", re.DOTALL)
+"""Where PostgreSQL names the values of a row."""
 
 
 def start() -> None:
@@ -38,6 +42,10 @@ def strip_report(event: Any, hint: dict[str, Any]) -> Any:
     """What is sent of this report: known parts alone, without personal links."""
     kept = {name: event[name] for name in (*KEPT, *KEPT_OF_SDK) if name in event}
     kept["contexts"] = {name: kept.get("contexts", {}).get(name, {}) for name in ("runtime", "trace")}
+    if "logentry" in kept:  # the words of the code, without the values that were put into them
+        kept["logentry"] = {"message": kept["logentry"].get("message", "")}
+    for error in kept.get("exception", {}).get("values", ()):
+        error["value"] = DETAIL.sub("", error.get("value") or "")
     stripped = _hide_links(kept)
     return stripped | {"tags": logs.read_context()}
 

@@ -131,7 +131,7 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     is nothing of the kind.
     """
     answer = without_thinking(text)[:MOST_LETTERS]
-    named = final_section(answer, titles)
+    named = find_final(sections(answer), titles)
     if named:
         return boxed(named.text) or _bare(named.text)
     found = boxed(answer)
@@ -148,10 +148,10 @@ def _bare(text: str) -> str:
     return bold[1].strip() if bold else text
 
 
-def final_section(text: str, titles: Sequence[str]) -> Section | None:
-    """The last section with the first of `titles`, or simply called the final answer; None where there is none."""
+def find_final(parts: Sequence[Section], titles: Sequence[str]) -> Section | None:
+    """The last part with the first of `titles`, or simply called the final answer; None where there is none."""
     for wanted in (*titles[:1], "final answer"):
-        found = [part for part in sections(text) if part.title.lower().startswith(wanted.lower()) and part.text]
+        found = [part for part in parts if part.title.lower().startswith(wanted.lower()) and part.text]
         if found:
             return found[-1]
     return None

@@ -17,7 +17,7 @@ from trainer.commands import check, train
 from webapp import completion
 from webapp.comparisons.management.commands import compare
 from webapp.experiments.management.commands import run_experiment
-from webapp.management.commands import restore, worker
+from webapp.management.commands import copy_store, restore, worker
 
 ROOT = Path(__file__).resolve().parents[2]
 VERBS = ["up", "run", "compare", "train", "check", "completion"]
@@ -71,6 +71,7 @@ def test_the_last_line_installs_it():
 def help_of(verb, capsys, monkeypatch):
     """The usage of a verb, from its program or, where it is one of bash's, from the launcher."""
     commands = {"run": run_experiment, "compare": compare, "worker": worker, "restore": restore}
+    commands["copy-store"] = copy_store
     if verb in commands:
         return commands[verb].Command().create_parser("prefine", verb).format_usage()
     if verb not in ("train", "check", "replay", "evaluate", "benchmark"):

@@ -22,7 +22,7 @@ from webapp.experiments import loop, request_results
 from webapp.experiments.execute import reuse
 from webapp.experiments.execute.train import read_outcomes
 from webapp.experiments.kinds import train
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, ModelCall, Run
 
 pytestmark = pytest.mark.django_db
 
@@ -578,6 +578,14 @@ def test_numbers():
         "2 G",
     ]
     assert [score(v) for v in (None, 0.0, 0.52, 12.345, 499.0, 1234.5)] == ["–", "0", "0.520", "12.3", "499", "1234"]
+
+
+def test_what_the_store_cost_a_training_is_shown(staff):
+    row = bench_rows.create_finished_experiment(clips=False)
+    assert "Waited for the store" not in html(staff.get(page("candidate", row, "1-1")))
+    Run.objects.update(store_seconds=7.0, store_bytes=8 << 20)
+    shown = html(staff.get(page("candidate", row, "1-1")))
+    assert "Waited for the store" in shown and "7.0 s, 8.0\xa0MB uploaded" in shown
 
 
 def test_a_candidate_that_nobody_had_to_look_at_is_not_promised_a_clip(staff):

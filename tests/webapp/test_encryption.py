@@ -75,6 +75,21 @@ def test_rotation_with_keys_of_the_environment(db, settings):
         _ = LanguageModel.objects.get().key
 
 
+def test_a_key_that_is_saved_during_the_rotation_stays(model, monkeypatch):
+    """The old one was written over it."""
+    encrypt = encryption.encrypt
+
+    def save_meanwhile(text):
+        if text == KEY:
+            LanguageModel.objects.update(api_key="sk-entered-meanwhile")
+        return encrypt(text)
+
+    monkeypatch.setattr(encryption, "encrypt", save_meanwhile)
+    call_command("rotate_encryption_keys", verbosity=0)
+    monkeypatch.undo()
+    assert LanguageModel.objects.get().key == "sk-entered-meanwhile"
+
+
 def test_a_key_that_cannot_be_read_is_not_lost(model, settings):
     path = settings.DATA_DIR / "encryption_key"
     right = path.read_text()

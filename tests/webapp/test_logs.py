@@ -12,10 +12,13 @@ import urllib.error
 import urllib.request
 
 import pytest
+from django.core.handlers.base import BaseHandler
 from django.urls import URLPattern, get_resolver
 
 from tests.webapp.servers import ROOT, embedded, free_port, listening, static_files, wait_for
+from trainer.log_lines import say
 from webapp.base import logs
+from webapp.experiments.execute.train import LogReader
 
 SECRET = "kF3-_zQ9tokentoken"
 
@@ -57,12 +60,49 @@ def test_lines_name_request_and_job_and_hide_links(formatter):
         assert set(said) == {"level", "logger", "message", "process", "time", "exc_info", "request", "job"}
 
 
-def test_a_response_bears_the_id_of_its_lines_and_takes_one_from_our_proxies_alone(client, db, settings):
+def test_a_response_bears_the_id_of_its_lines_and_no_visitors(client, db, settings):
+    settings.PROXIES = 1
     mine = client.get("/", headers={"x-request-id": "from-a-visitor"})["X-Request-ID"]
     assert len(mine) == 16 and mine != client.get("/")["X-Request-ID"]
-    settings.PROXIES = 1
-    assert client.get("/", headers={"x-request-id": "from-a-proxy"})["X-Request-ID"] == "from-a-proxy"
-    assert client.get("/", headers={"x-request-id": "a\nb" * 30})["X-Request-ID"] != "a\nb" * 30
+
+
+@pytest.mark.parametrize(
+    ("address", "language", "words"),
+    [
+        (f"/s/{SECRET}/", "en", "please tell the people who run this site this number:"),
+        (f"/s/{SECRET}/", "de", "die diese Website betreiben, bitte diese Nummer:"),
+        ("/bench/", "de", "please tell the people who run this site this number:"),
+    ],
+)
+def test_an_error_shows_the_number_under_which_the_log_has_it(admin_client, monkeypatch, address, language, words):
+    lines, formatter = [], logs.TextLines()
+    handler = logging.Handler()
+    monkeypatch.setattr(handler, "emit", lambda record: lines.append(formatter.format(record)))
+    monkeypatch.setattr(BaseHandler, "check_response", fail)  # called with what each view answers
+    admin_client.raise_request_exception = False
+    logging.getLogger("django.request").addHandler(handler)
+    try:
+        answer = admin_client.get(address, headers={"accept-language": language})
+    finally:
+        logging.getLogger("django.request").removeHandler(handler)
+    number, page = answer["X-Request-ID"], answer.content.decode()
+    assert answer.status_code == 500 and f"{words} <strong>{number}</strong>" in page
+    assert f"[request={number}]" in lines[0] and "the page is broken" in lines[0]
+
+
+def fail(*arguments, **named):
+    raise RuntimeError("the page is broken")
+
+
+def test_a_workers_log_takes_what_a_trainer_says_and_nothing_that_it_quotes(tmp_path, caplog):
+    """A reward may quote what a person wrote, and no erasure reaches this log."""
+    reader = LogReader(tmp_path / "log.txt")
+    with (tmp_path / "log.txt").open("w") as file, contextlib.redirect_stdout(file):
+        say("candidate 2 failed", "run: it limps\ntrainer: it limps")
+        print("Traceback: # it limps")
+    with caplog.at_level(logging.INFO):
+        reader.relay()
+    assert [record.getMessage() for record in caplog.records] == ["trainer: candidate 2 failed"]
 
 
 @contextlib.contextmanager
@@ -130,7 +170,12 @@ client.cookies["sessionid"] = "sessionsecret"
 address = "/s/{SECRET}/?PROLIFIC_PID=person77"
 answer = client.get(address, REMOTE_ADDR="192.0.2.77", headers={{"user-agent": "browser-of-ada"}})
 assert answer.status_code == 500, answer.status_code
-import sentry_sdk
+import logging, sentry_sdk
+logging.getLogger("webapp.notices").error("no mail reached %s", "ada@personal.example")
+try:
+    raise ValueError("duplicate key value\\nDETAIL:  Key (email)=(eve@personal.example) already exists.")
+except ValueError:
+    logging.getLogger("webapp.notices").exception("a row was refused")
 sentry_sdk.flush(20)
 """
 
@@ -164,8 +209,17 @@ def test_an_error_report_says_where_and_nobodys_data(tmp_path):
     server.server_close()
     assert done.returncode == 0, done.stderr
     sent = b"\n".join(received).decode()
+    assert "no mail reached %s" in sent and "duplicate key value" in sent
     assert "RuntimeError" in sent and "cannot read /s/.../" in sent and '"request"' in sent
-    for hidden in (SECRET, "person77", "sessionsecret", "192.0.2.77", "browser-of-ada", "Ada Lovelace"):
+    for hidden in (
+        SECRET,
+        "person77",
+        "sessionsecret",
+        "192.0.2.77",
+        "browser-of-ada",
+        "Ada Lovelace",
+        "personal.example",
+    ):
         assert hidden not in sent, hidden
     assert "cannot read /s/.../" in done.stderr and SECRET not in done.stderr
 

@@ -14,6 +14,7 @@ from django.utils.translation import to_language
 from tests.webapp import rows
 from webapp.management import catalogs
 from webapp.problems.forms import get_form
+from webapp.problems.forms.form import TriedSource
 from webapp.studies import enrolment
 from webapp.studies.models import Participant, Study
 from webapp.studies.texts.localizing import find_language
@@ -55,7 +56,7 @@ def test_the_practice_problem_has_the_same_numbers(locale):
     with translation.override(language):
         problem = practice_answers.make_problem()
         texts = [problem.statement, *(sample.text for sample in practice_answers.SAMPLES.values())]
-        finals = [get_form(problem).summarize(problem, text) for text in texts[1:]]
+        finals = [get_form(problem).summarize(problem, TriedSource(text)) for text in texts[1:]]
     assert list(map(find_numbers, finals)) == [["32.40"], ["32.40"], ["32"], ["36.90"]]
     english = [practice_answers.STATEMENT, *(sample.text for sample in practice_answers.SAMPLES.values())]
     assert list(map(find_numbers, texts)) == list(map(find_numbers, english)) and problem.statement != english[0]

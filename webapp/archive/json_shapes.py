@@ -39,6 +39,7 @@ SHAPES: dict[str, Any] = {
         "all?": [MAYBE],
         "subtasks?": [{...: PLAIN}],
         "cases?": [{...: PLAIN}],
+        "final_answer?": str,
         ...: MAYBE,
     },
     "experiments.Request.payload": {

@@ -20,8 +20,9 @@ from webapp.backup.archive import KEYS, STORE, Progress, Writer, describe_size
 from webapp.backup.databases import Failed
 from webapp.base import scratch
 from webapp.base.store import store
+from webapp.base.store_interface import Store
 from webapp.experiments import provenance
-from webapp.experiments.run_folder import MOST_CHECKPOINT, STATE
+from webapp.experiments.run_folder import LOG, MOST_CHECKPOINT, STATE
 
 FOLDERS = ("runs", "exports", "imports")
 """The store's folders beside those that `names("")` lists."""
@@ -45,7 +46,7 @@ def create_backup(target: Path, tell: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _write(part: Path, database: Path, tell: Callable[[str], None]) -> dict[str, Any]:
-    sizes = {key: size for key in list_keys() if (size := store.size(key)) is not None}
+    sizes = {key: size for key in list_keys(store) if (size := store.size(key)) is not None}
     total = sum(sizes.values()) + database.stat().st_size
     if (free := shutil.disk_usage(part.parent).free) < total:
         raise Failed(
@@ -72,14 +73,16 @@ def _write(part: Path, database: Path, tell: Callable[[str], None]) -> dict[str,
     return facts | {"files": len(writer.files), "size": part.stat().st_size}
 
 
-def list_keys() -> Iterator[str]:
-    """Files of the store that matter: no checkpoint of a training that is over, or too large to be published."""
-    for folder in sorted({*FOLDERS, *store.names("")}):
-        found = store.keys(folder)
+def list_keys(source: Store) -> Iterator[str]:
+    """Files that matter: no log, no checkpoint of a training that is over, or too large to be published."""
+    for folder in sorted({*FOLDERS, *source.names("")}):
+        found = source.keys(folder)
         over = {key.rpartition("/")[0] for key in found if key.endswith("/result.json") and key.count("/") == 2}
         for key in found:
             run = RUN_PARTS.fullmatch(key)
-            if run and STATE.fullmatch(run[2]) and (run[1] in over or (store.size(key) or 0) > MOST_CHECKPOINT):
+            if run and run[2] == LOG:  # no erasure would reach it in a bucket
+                continue
+            if run and STATE.fullmatch(run[2]) and (run[1] in over or (source.size(key) or 0) > MOST_CHECKPOINT):
                 continue
             yield key
 

@@ -15,6 +15,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.apps import apps
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Cast
 
 MARK = "encrypted:"
 """What an encrypted value begins with; other values were saved by a version that did not encrypt."""
@@ -97,10 +98,11 @@ def rotate() -> tuple[int, int]:
     done, unreadable = 0, 0
     for model in apps.get_models():
         for field in (field for field in model._meta.local_fields if isinstance(field, EncryptedField)):
-            for row in model._base_manager.exclude(**{field.attname: ""}):
-                if is_readable(getattr(row, field.attname)):
-                    row.save_base(raw=True, update_fields=[field.attname])
-                    done += 1
+            rows = model._base_manager.annotate(sealed=Cast(field.attname, models.TextField())).exclude(sealed="")
+            for pk, sealed in rows.values_list("pk", "sealed"):
+                text = decrypt(sealed) if sealed.startswith(MARK) else sealed
+                if is_readable(text):  # a value that somebody saves meanwhile stays
+                    done += rows.filter(pk=pk, sealed=sealed).update(**{field.attname: text})
                 else:
                     unreadable += 1
     if not settings.ENCRYPTION_KEYS and not unreadable:

@@ -172,7 +172,8 @@ def count_strike(job: Job, error: str) -> None:
     fraction = float(row.progress.get("fraction") or 0)
     strikes = 1 if fraction > row.reached else row.strikes + 1
     with logs.about(job=str(job.pk)):
-        log.warning("%s failed, attempt %d, experiment %d: %s", row.kind, row.attempt, row.experiment_id, error)
+        said = error.partition(":")[0]  # the rest may quote a person, and stands on the experiment's page
+        log.warning("%s failed, attempt %d, experiment %d: %s", row.kind, row.attempt, row.experiment_id, said)
     if row.cancel:
         claimed.update(status=Job.Status.CANCELLED, finished_at=Now())
     elif strikes >= settings.ATTEMPTS:

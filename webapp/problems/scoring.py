@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from llm.prompts import render
@@ -17,6 +17,8 @@ from webapp.problems.models import Problem
 
 AskModel = Callable[[Ask], str]
 """Asks the judging model and returns its reply; exceptions go to the caller."""
+FINAL_ANSWER = "final_answer"
+"""The name in a written answer's details under which its final answer is kept, so that no page looks for it again."""
 _VERDICT = re.compile(r"^[^\w\n]*(same|different)[^\w\n]*$", re.IGNORECASE | re.MULTILINE)
 UNDECIDED = "No rule could compare the final answer with the reference."
 
@@ -30,7 +32,7 @@ class Score:
     reason: str = ""
     """The compiler's message, or how or why not an answer was compared."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """Subtasks and cases of a program, for people."""
+    """For people: subtasks and cases of a program, the final answer of a written one."""
     outputs: str = ""
     """Digest of a program's output, equal for programs that print the same; empty without output."""
 
@@ -47,7 +49,7 @@ def score_answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, 
         final = answer_parts.final_answer(text, problem.sections) or ""
         if final not in known:
             known[final] = _score_answer(problem, reference, final, ask, seed) if reference else Score(None)
-        scores.append(known[final])
+        scores.append(replace(known[final], details={FINAL_ANSWER: final}))
     return scores
 
 

@@ -11,6 +11,7 @@ from simulation import catalog
 from webapp.experiments.models import Candidate
 from webapp.problems.lookup import find_problem
 from webapp.problems.models import Attachment, Problem
+from webapp.problems.scoring import FINAL_ANSWER
 from webapp.votes.models import Pair, Poll
 
 OF_PROBLEM = (
@@ -52,7 +53,7 @@ def copy_answers(first: Candidate, second: Candidate) -> dict[str, Any]:
 
 def _copy_answer(row: Candidate) -> dict[str, Any]:
     kept = {name: getattr(row, name) for name in OF_ANSWER}
-    trace = {name: row.metric_trace[name] for name in ("subtasks", "cases") if name in row.metric_trace}
+    trace = {name: row.metric_trace[name] for name in ("subtasks", "cases", FINAL_ANSWER) if name in row.metric_trace}
     return {**kept, "metric_trace": trace}
 
 

@@ -134,7 +134,10 @@ TABLES = (
             "status": keep("written, training, trained, failed, or aside: of an earlier flow of the method."),
             "reason": keep("Why it failed."),
             "trace": keep("Per reward component: samples over the training, mean, least and largest value."),
-            "metric_trace": keep("The same of the hidden metric, which participants and preference methods never see."),
+            "metric_trace": keep(
+                "The same of the hidden metric, which participants and preference methods never see; of a program its "
+                "subtasks and cases, of a written answer its final answer."
+            ),
             "rts": keep("Reward task score: the highest of the hidden metric over training.", "the task's metric"),
             "final_score": keep("The hidden metric at the end of training.", "the task's metric"),
         },

@@ -155,10 +155,9 @@ class Round:
 def read_rounds(
     experiment: Experiment, jobs: tuple[Job, ...], time: WorkingTime, reused: Sequence[ReusedTraining]
 ) -> tuple[Round, ...]:
+    unused = ("source", "trace", "metric_trace") if experiment.medium.filmed else ("trace",)
     candidates = list(
-        Candidate.objects.filter(iteration__experiment=experiment)
-        .select_related("iteration")
-        .defer("source", "trace", "metric_trace")
+        Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration").defer(*unused)
     )
     clips: dict[int, dict[int, Clip]] = defaultdict(dict)
     for clip in Clip.objects.filter(candidate__iteration__experiment=experiment):

@@ -13,8 +13,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.base import charts
-from webapp.experiments.models import LoopSettings
+from webapp.experiments.models import Candidate, LoopSettings
 from webapp.problems.forms import get_form
+from webapp.problems.forms.form import TriedSource
 from webapp.problems.models import Problem
 
 register = template.Library()
@@ -155,7 +156,9 @@ def as_json(value: object) -> SafeString:
 
 
 @register.filter
-def gist(source: str, experiment: LoopSettings) -> str:
+def gist(row: Candidate, experiment: LoopSettings) -> str:
     """A candidate that is read, in one line."""
     problem = experiment.task_info
-    return get_form(problem).summarize(problem, source) if isinstance(problem, Problem) else ""
+    if not isinstance(problem, Problem):
+        return ""
+    return get_form(problem).summarize(problem, TriedSource(row.source, row.reason, row.metric_trace))

@@ -14,6 +14,7 @@ from django.conf import settings
 from llm import records
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
+from trainer.log_lines import MARK
 from trainer.records import (
     FINAL,
     CandidateResult,
@@ -210,7 +211,9 @@ def read_log_end(log: Path) -> str:
 
 
 class LogReader:
-    """Passes on what a training process writes from now on, as lines of this worker's log about its job."""
+    """Passes on what a training process says of itself from now on, as lines of this worker's log about its job. What
+    it quotes stays behind: no erasure reaches this log.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -224,4 +227,5 @@ class LogReader:
             new = file.read(MOST_RELAYED)
         self.read_bytes += len(new)
         for line in new.decode(errors="replace").splitlines():
-            log.info("trainer: %s", line)
+            if line.startswith(MARK):
+                log.info("%s", line)

@@ -19,15 +19,24 @@ REASONING = (
 
 
 def build_text(problem: Problem, tried: TriedSource) -> Text:
-    final = answer_parts.final_answer(tried.source, problem.sections) or ""
-    named = answer_parts.final_section(tried.source, problem.sections)
-    parts = [part for part in answer_parts.sections(tried.source) if part != named]
-    shown = tuple(Part(part.title or _("Introduction"), markdown.render_html(part.text)) for part in parts if part.text)
-    return Text(markdown.render_formula(final), shown)
+    parts = answer_parts.sections(tried.source)
+    named = answer_parts.find_final(parts, problem.sections)
+    shown = tuple(
+        Part(part.title or _("Introduction"), markdown.render_html(part.text))
+        for part in parts
+        if part.text and part != named
+    )
+    return Text(markdown.render_formula(get_final(problem, tried)), shown)
 
 
-def summarize(problem: Problem, source: str) -> str:
-    final = answer_parts.final_answer(source, problem.sections) or ""
+def get_final(problem: Problem, tried: TriedSource) -> str:
+    """As kept when the answer was tried; read from the text before that."""
+    kept = tried.details.get(scoring.FINAL_ANSWER)
+    return kept if kept is not None else answer_parts.final_answer(tried.source, problem.sections) or ""
+
+
+def summarize(problem: Problem, tried: TriedSource) -> str:
+    final = get_final(problem, tried)
     return final if len(final) <= GIST_LETTERS else final[:GIST_LETTERS] + " ..."
 
 

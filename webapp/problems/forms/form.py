@@ -51,8 +51,8 @@ class Form:
     name: str
     build_text: Callable[[Problem, TriedSource], Text]
     """The answer as reviewers read it."""
-    summarize: Callable[[Problem, str], str]
-    """A source in one line, for the staff's pages."""
+    summarize: Callable[[Problem, TriedSource], str]
+    """An answer in one line, for the staff's pages."""
     get_ending: Callable[[Problem], str]
     """The ending of a candidate's file in an export."""
     make_sample: Callable[[Problem, int], TriedSource]

@@ -38,8 +38,8 @@ def list_results(tried: TriedSource) -> Iterator[dict[str, Any]]:
         yield {**subtask, "verdicts": [{**case, "words": _(VERDICTS[case["verdict"]])} for case in own]}
 
 
-def summarize(problem: Problem, source: str) -> str:
-    return f"{len(source.splitlines())} lines"
+def summarize(problem: Problem, tried: TriedSource) -> str:
+    return f"{len(tried.source.splitlines())} lines"
 
 
 def make_sample(problem: Problem, place: int) -> TriedSource:
