@@ -44,9 +44,16 @@ ONE_TASK = {"bridge", "learning", "diversity", "time_left"}
 
 
 def names() -> list[str]:
-    """The programs in this folder."""
-    files = sorted(Path(__file__).parent.glob("[a-z]*.py"))
-    return [file.stem for file in files if file.stem not in HELPERS]
+    """The programs in this folder: files, and folders with a main program."""
+    here = Path(__file__).parent
+    files = {file.stem for file in here.glob("[a-z]*.py")}
+    return sorted(files - HELPERS | {file.parent.name for file in here.glob("*/__main__.py")})
+
+
+def find_source(name: str) -> Path:
+    """The file with the program's docstring."""
+    file = Path(__file__).with_name(f"{name}.py")
+    return file if file.exists() else file.with_suffix("") / "__main__.py"
 
 
 def commands(name: str, tasks: list[str], rest: list[str]) -> Iterator[list[str]]:
@@ -99,7 +106,7 @@ def section(command: list[str], name: str) -> tuple[str, bool]:
     """A benchmark's part of the file, and whether it succeeded."""
     load, began = os.getloadavg()[0], time.monotonic()
     printed, failure = run(command, name)
-    source = Path(__file__).with_name(f"{name}.py").read_text()
+    source = find_source(name).read_text()
     text = failure or (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
     took = f"{as_called(command)}{duration(time.monotonic() - began)}, load {load:.1f} when it began"
     return f"\n## {name}\n\n{text}\n{took}.\n\n{printed.strip()}\n", not failure
