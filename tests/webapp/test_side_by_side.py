@@ -37,12 +37,15 @@ BEFORE = [
 ]
 """The oldest database whose processes may still run beside today's: since then workers have names and a protocol."""
 
+HARMLESS = {("experiments", "0016_final_answers")}
+"""Migrations that change rows so that older processes read them as before: this one adds what pages do without."""
+
 
 def test_older_processes_can_write_to_todays_database() -> None:
     """Since then, migrations add tables, and columns that an older process does not fill."""
     graph = MigrationLoader(None).graph
     before = {key for leaf in BEFORE for key in graph.forwards_plan(leaf)}
-    later = [key for key in graph.nodes if key not in before and key[0] in dict(BEFORE)]
+    later = [key for key in graph.nodes if key not in before | HARMLESS and key[0] in dict(BEFORE)]
     assert ("experiments", "0015_training_start") in later
     refused = [f"{key}: {operation.describe()}" for key in later for operation in find_breaking(graph.nodes[key])]
     assert refused == []
