@@ -147,6 +147,25 @@ def test_a_training_that_goes_like_the_last_one_is_foretold(took, left):
 
 
 @pytest.mark.django_db
+def test_early_films_that_are_given_up_are_not_waited_for():
+    """When its training has ended, a round waits for its last films alone."""
+    earlier = fake_workers.start_experiment(n=1, judge="human")
+    fake_workers.do_work(earlier, until="Judge")
+    row = fake_workers.start_experiment(n=1, judge="human")
+    fake_workers.do_work(row, until="Train")
+    training = fake_workers.find_job(row, "train")
+    now = timezone.now()
+    for percent in (10, 30):
+        values = {"status": "running", "cancel": True, "started_at": now, "progress": {"fraction": 0.3}}
+        Job.objects.create(experiment=row, request=training.request, kind="film", percent=percent, **values)
+    Job.objects.filter(pk=training.pk).update(status="done", started_at=now, finished_at=now)
+    Job.objects.create(experiment=row, request=training.request, kind="film", percent=100)
+    expected = progress.LEAST_SLOWDOWN * durations.measure_step(row, "filming", {})
+    found = progress.read_progress(row)
+    assert found.seconds_left == pytest.approx(expected, abs=1) and not found.in_line
+
+
+@pytest.mark.django_db
 def test_a_worker_notes_the_course_of_its_job():
     row = fake_workers.start_experiment(n=1)
     fake_workers.do_work(row, until="Train")

@@ -154,8 +154,9 @@ def _find_training(request: Request | None) -> Job | None:
 
 
 def _find_first_jobs() -> dict[str, int]:
-    """By kind, the first job that is queued or running."""
-    working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING)).exclude(experiment__paused=True)
+    """By kind, the first job that is queued or running, and does not end at its next heartbeat."""
+    working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING), cancel=False)
+    working = working.exclude(experiment__paused=True)
     return dict(working.order_by().values_list("kind").annotate(first=Min("pk")))
 
 
@@ -317,7 +318,7 @@ def _estimate_queue(job: Job, known: Known) -> float | None:
     kinds = [kind for kind, queue in Job.QUEUES.items() if queue == job.queue and kind in STEP_OF_JOB]
     ahead = Job.objects.filter(kind__in=kinds, status__in=(Job.Status.QUEUED, Job.Status.RUNNING), pk__lt=job.pk)
     total, workers = 0.0, 0
-    for other in ahead.exclude(experiment__paused=True).select_related("experiment"):
+    for other in ahead.filter(cancel=False).exclude(experiment__paused=True).select_related("experiment"):
         step = STEP_OF_JOB[other.kind]
         seconds = _estimate_job(
             other, measure_step(other.experiment, step, known), read_courses(other.experiment, step, known)
