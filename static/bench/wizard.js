@@ -40,7 +40,20 @@
       const field = document.getElementById(id);
       if (field && field.value === before.get(id)) field.value = value;
     }
+    refresh(new DOMParser().parseFromString(answer.page, "text/html"));
     said.textContent = `Saved ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}`;
+  }
+  /** What the page says about the draft: its title, what is still to be translated, in what arms differ. */
+  function refresh(page) {
+    document.title = page.title;
+    for (const part of document.querySelectorAll("[data-fresh]")) {
+      const now = page.getElementById(part.id);
+      if (now && now.innerHTML !== part.innerHTML) part.replaceWith(now);
+    }
+    showLanguages();
+  }
+  function showLanguages() {
+    for (const row of form.querySelectorAll("[data-language]")) row.hidden = !form.querySelector(`[name="other_languages"][value="${row.dataset.language}"]`)?.checked;
   }
   /** Errors stand at their fields, as after a press of a button; those of before are gone. */
   function show(errors) {
@@ -61,9 +74,7 @@
     }
   }
 
-  form.addEventListener("change", () => {
-    for (const row of form.querySelectorAll("[data-language]")) row.hidden = !form.querySelector(`[name="other_languages"][value="${row.dataset.language}"]`)?.checked;
-  });
+  form.addEventListener("change", showLanguages);
   form.addEventListener("input", () => {
     unsaved = typed = true;
     if (drafts) schedule();

@@ -1,12 +1,15 @@
-"""Prefine's own words for a study's texts, in each language of the study."""
+"""Prefine's own words for the texts of a study or an A/B vote, in each of its languages."""
 
 import pytest
 from django.db.models import CharField
+from django.urls import reverse
 from django.utils.translation import gettext, override, to_language
 
-from tests.webapp import rows
+from tests.webapp import poll_rows, rows
+from tests.webapp.forms import study_form
 from webapp.management import catalogs
-from webapp.studies import proposals, starts
+from webapp.problems import media
+from webapp.studies import consent, proposals, starts
 from webapp.studies.models import Question
 from webapp.studies.questionnaires import ready_made
 from webapp.studies.questionnaires.models import ITEM_FIELDS, Item
@@ -14,6 +17,7 @@ from webapp.studies.texts import proposed
 from webapp.studies.texts.localizing import read_translations
 from webapp.studies.texts.registry import list_texts
 from webapp.studio.templatetags.studio import reason
+from webapp.votes import proposals as vote_proposals
 
 LANGUAGES = [to_language(locale) for locale in catalogs.list_locales()]
 
@@ -98,3 +102,86 @@ def test_reasons_of_a_study_are_shown_in_the_readers_language(db):
     study = rows.study(reasons_best="fast\nsteady")
     study.spoken = {"fast\nsteady": "schnell\nruhig"}
     assert reason(study, "steady") == "ruhig" and reason(study, "other") == "other"
+
+
+def follows_facts(study):
+    study.refresh_from_db()
+    return study.consent_text == consent.write_consent(study)
+
+
+def test_the_consent_text_follows_the_minutes_that_questionnaires_take(study, admin_client):
+    def post(name, *args, **fields):
+        before = study.consent_text
+        assert admin_client.post(reverse(f"bench:{name}", args=[study.pk, *args]), fields).status_code == 302
+        assert follows_facts(study)
+        return study.consent_text != before
+
+    post("add_questionnaire")
+    one = study.questionnaires.get()
+    long_one = {
+        "kind": "grid",
+        "text": "How was it?",
+        "statements": "\n".join(map(str, range(40))),
+        "steps": 5,
+        "low_label": "bad",
+        "high_label": "good",
+    }
+    assert post("questionnaire_item", one.pk, 0, **long_one), "five minutes more"
+    assert post("act_on_questionnaire", one.pk, "off") and post("act_on_questionnaire", one.pk, "on")
+    item = one.items.get()
+    assert post("act_on_item", one.pk, item.pk, "delete") and post("undo_questionnaire")
+    german = read_translations(study, "de")[study.consent_text]
+    assert german == consent.write_consents(study, ["de"])["de"]
+
+
+@pytest.mark.slow
+def test_the_consent_text_of_the_admins_form_follows_the_facts(admin_client):
+    words = consent.write_consent(type(rows.study())())
+    admin_client.post(reverse("admin:studies_study_add"), study_form({}, title="New", consent_text=words))
+    study = type(rows.study()).objects.get(title="New")
+    assert follows_facts(study) and study.consent_text != words
+    form = study_form({}, study=study, title="New", consent_text=study.consent_text, retention_days=90)
+    admin_client.post(reverse("admin:studies_study_change", args=[study.pk]), form)
+    assert follows_facts(study) and "90 days" in study.consent_text
+
+
+@pytest.fixture
+def poll(db):
+    return poll_rows.poll(0, opened=False, **vote_proposals.write_texts(media.films.MEDIUM))
+
+
+def choose_languages(client, poll, *others, language="en"):
+    address = reverse("votes:poll_languages", args=[poll.public_id])
+    client.post(address, {"language": language, "other_languages": others})
+    poll.refresh_from_db()
+
+
+@pytest.mark.parametrize("medium", media.MEDIA.values(), ids=media.MEDIA)
+def test_the_texts_of_a_vote_are_proposed_in_its_languages(poll, medium, admin_client):
+    for name, words in vote_proposals.write_texts(medium).items():
+        setattr(poll, name, words)
+    poll.save()
+    choose_languages(admin_client, poll, *LANGUAGES)
+    for language in LANGUAGES:
+        words = read_translations(poll, language)
+        assert words.keys() == {poll.consent_text, poll.instructions}
+        assert all(words[source].count("\n\n") == source.count("\n\n") for source in words)
+        with override(language):
+            assert gettext("Leave the study") in words[poll.consent_text]
+    page = admin_client.get(reverse("votes:poll_texts", args=[poll.public_id, "de"])).content.decode()
+    assert page.count("Prefine’s translation</small>") == 2
+
+
+def test_a_votes_text_that_was_written_or_emptied_stays(poll, admin_client):
+    choose_languages(admin_client, poll, "de", "fr")
+    poll.translations.filter(language="de").delete()
+    poll.translations.filter(language="fr").update(text="Le nôtre")
+    choose_languages(admin_client, poll, "de", "fr", "ja")
+    assert read_translations(poll, "de") == {} and set(read_translations(poll, "fr").values()) == {"Le nôtre"}
+    assert read_translations(poll, "ja")[poll.consent_text].startswith("目的")
+
+
+def test_a_vote_in_another_language_is_told_in_it_while_it_is_a_draft(poll, admin_client):
+    choose_languages(admin_client, poll, "en", language="de")
+    assert poll.consent_text.startswith("Zweck.") and poll.title == "Which robot walks better"
+    assert read_translations(poll, "en")[poll.consent_text].startswith("Purpose.")

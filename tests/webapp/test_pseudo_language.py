@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from playwright.sync_api import sync_playwright
 
-from tests.webapp import bench_rows, pseudo, rows
+from tests.webapp import bench_rows, poll_rows, pseudo, rows
 from tests.webapp.sites import BROWSER, PATIENCE
+from webapp.problems.models import Problem
 from webapp.studies.models import CompletionCode, Outcome, Question
 from webapp.studio import preview_samples
 from webapp.studio.presentations import make_lead
@@ -116,6 +117,37 @@ def test_no_page_of_a_vote_is_left_in_english(pseudo_language):
             "evaluator": SimpleNamespace(consented_at=state == "closed", token="t"),
         }
         assert find_english(render_to_string("studio/votes/page.html", context)) == [], state
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["films", "answers"])
+def test_no_ballot_of_a_vote_is_left_in_english(read, client, pseudo_language, settings, db):
+    own = {**OWN, "question": "", "allow_tie": True, "ask_strength": True, "other_languages": [pseudo_language]}
+    del own["debriefing"]
+    if read:
+        Problem.objects.create(name="sum", title="Σ", statement="σ $1$", answer="5050", reference="π")
+        sources = [f"## Final answer\n\n{number}\n\n## Reasoning\n\nπ" for number in (5050, 5049)]
+        made = poll_rows.poll_of_answers(*(poll_rows.answer_of("ICPL", source, "sum") for source in sources), **own)
+        assert poll_rows.lifecycle.open_poll(made) == []
+    else:
+        made = poll_rows.poll(pairs=2, **own)
+    person = poll_rows.evaluator(made)
+    address = person.get_absolute_url()
+    client.cookies[settings.LANGUAGE_COOKIE_NAME] = pseudo_language
+    pages = {name: client.get(f"{address}{name}").content.decode() for name in ("", "leave/")}
+    wrong = {"showing": "nobody", "choice": "left"}
+    for name, fields in (("out of date", wrong), ("no choice", {**wrong, "showing": find_showing(person)})):
+        fields["choice"] = "" if name == "no choice" else "left"
+        answer = client.post(f"{address}answer/", fields, follow=True)
+        pages[name] = answer.content.decode()
+        assert 'class="note"' in pages[name]
+    translation.activate(pseudo_language)
+    for name, page in pages.items():
+        assert '<html lang="en-xa">' in page
+        assert set(find_english(page)) <= {"Final answer", "Reasoning"}, name  # as the model wrote them
+
+
+def find_showing(person):
+    return poll_rows.poll_ballot.find_current_showing(person).token
 
 
 def test_no_other_page_and_no_message_is_left_in_english(study, pseudo_language, client):

@@ -11,7 +11,7 @@ from csp.decorators import csp_replace, csp_update
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_safe
@@ -20,8 +20,9 @@ from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment
 from webapp.review.media import respond_with_clip
 from webapp.studio import evaluators
-from webapp.studio.preview import WIDTHS, staff_only
+from webapp.studio.preview import WIDTHS, find_language, list_languages, staff_only
 from webapp.votes import answer_pairs
+from webapp.votes.languages import localize_poll
 from webapp.votes.lifecycle import make_copy_name
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
@@ -47,7 +48,7 @@ def show_preview(request: HttpRequest, public_id: uuid.UUID, name: str = "") -> 
         return redirect("vote_preview", poll.public_id, "pair-1" if len(pages) > 3 else "consent")
     if name not in dict(pages):
         raise Http404("There is no such page.")
-    width = request.GET.get("width", "")
+    width, language = request.GET.get("width", ""), find_language(request, poll)
     context = {
         "poll": poll,
         "pages": pages,
@@ -55,7 +56,9 @@ def show_preview(request: HttpRequest, public_id: uuid.UUID, name: str = "") -> 
         "title": dict(pages)[name],
         "widths": WIDTHS,
         "width": width if width in dict(WIDTHS) else WIDTHS[0][0],
-        "address": reverse("vote_preview_page", args=[poll.public_id, name]),
+        "language": language,
+        "languages": list_languages(poll),
+        "address": f"{reverse('vote_preview_page', args=[poll.public_id, name])}?language={language}",
     }
     return render(request, "bench/votes/preview.html", context)
 
@@ -66,10 +69,17 @@ def show_preview(request: HttpRequest, public_id: uuid.UUID, name: str = "") -> 
 @csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
 @staff_only
 def show_page(request: HttpRequest, public_id: uuid.UUID, name: str) -> HttpResponse:
-    """One page as an evaluator sees it; its forms send nothing."""
+    """One page as an evaluator sees it, in the language of the parameter; its forms send nothing."""
     poll = get_object_or_404(Poll, public_id=public_id)
     if name not in dict(_list_pages(poll)):
         raise Http404("There is no such page.")
+    language = find_language(request, poll)
+    with translation.override(language):
+        localize_poll(poll, language)
+        return _render_page(request, poll, name)
+
+
+def _render_page(request: HttpRequest, poll: Poll, name: str) -> HttpResponse:
     evaluator = Evaluator(poll=poll, token="preview", consented_at=timezone.now())
     context: dict[str, Any] = {"poll": poll, "evaluator": evaluator, "preview": True, "state": name, "action": ""}
     if name.startswith("pair-"):

@@ -23,6 +23,7 @@ from webapp.studies.models import Arm, Study
 from webapp.studies.questionnaires.drafts import build_item
 from webapp.studies.questionnaires.models import Questionnaire
 from webapp.studies.texts.localizing import localize_study
+from webapp.studies.texts.models import Spoken
 from webapp.studio import preview_samples
 from webapp.studio.pages import Page
 from webapp.studio.words import describe_plan
@@ -55,7 +56,7 @@ def show_preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse
         "state": state,
         "groups": _group_states(study, plan),
         "language": language,
-        "languages": [(code, title) for code, title in settings.LANGUAGES if code in study.offered_languages],
+        "languages": list_languages(study),
         "widths": WIDTHS,
         "width": width if width in dict(WIDTHS) else WIDTHS[0][0],
         "address": address,
@@ -79,9 +80,13 @@ def show_page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
         return render_sample(request, study, plan, preview_samples.make_page(name, study, plan))
 
 
-def find_language(request: HttpRequest, study: Study) -> str:
+def find_language(request: HttpRequest, owner: Spoken) -> str:
     wanted = request.GET.get("language", "")
-    return wanted if wanted in study.offered_languages else study.language
+    return wanted if wanted in owner.offered_languages else owner.language
+
+
+def list_languages(owner: Spoken) -> list[tuple[str, str]]:
+    return [(code, title) for code, title in settings.LANGUAGES if code in owner.offered_languages]
 
 
 @require_POST

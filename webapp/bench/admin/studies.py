@@ -33,6 +33,7 @@ from webapp.bench.studies.status import set_status
 from webapp.studies import copying, enrolment, opening, preflight
 from webapp.studies.consent import write_consent
 from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, find_current
+from webapp.studies.texts import proposed
 
 FIXED_QUESTIONS = "While the study is open, everybody answers the same questions. Close it to change them."
 
@@ -163,9 +164,14 @@ class StudyAdmin(ModelAdmin):
         return ASSIGNMENT_FIELDS if obj is not None and obj.has_begun else ()
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        form.texts_before = proposed.note_texts(Study.objects.get(pk=obj.pk) if change else Study())
         super().save_model(request, obj, form, change)
         if obj.status == Study.Status.OPEN:
             obj.publish_consent()
+
+    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+        super().save_related(request, form, formsets, change)
+        proposed.propose_texts(form.instance, form.texts_before)
 
     def response_add(self, request: HttpRequest, obj: Study, post_url_continue: str | None = None) -> HttpResponse:
         """Go to the study's own page, which says what is still to be done."""

@@ -16,42 +16,9 @@ from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from webapp.experiments.models import Candidate, Clip, Experiment
-from webapp.votes import answer_pairs
+from webapp.problems import media
+from webapp.votes import answer_pairs, proposals
 from webapp.votes.models import Pair, Poll
-
-PURPOSE = """\
-Purpose. We study which movements of simulated robots people prefer.
-
-What you do. You watch two short videos side by side, a few times, and say which one you prefer. It takes about two \
-minutes for each pair.
-"""
-READING_PURPOSE = """\
-Purpose. We study which answers of a language model to a problem people prefer.
-
-What you do. You read two answers to one problem side by side, and say which one you prefer. It takes about ten \
-minutes for each pair.
-"""
-CONSENT = """\
-
-Risks and benefits. There are no known risks beyond those of looking at a screen.
-
-Your data. We keep your answers and how long you took, under a pseudonym. We store no name and no address. If a \
-recruitment site sent you, we keep its number for you apart from that, to pay you by. The data is kept for ten years \
-and may be published without that number.
-
-Voluntary. You may stop at any moment without giving a reason. "Leave the study" on every page takes you out, and \
-deletes your answers as long as the study is open.
-"""
-CLIPS = {
-    "instructions": "Watch both videos to the end, as often as you like. Your own impression counts: there is no right "
-    "answer.",
-    "consent_text": PURPOSE + CONSENT,
-}
-ANSWERS = {
-    "instructions": "What counts most is whether an answer is right, then how good its reasoning is.",
-    "consent_text": READING_PURPOSE + CONSENT,
-}
-
 
 ANSWER_PREFIX = "answer-"
 """The prefix of an answer's key in the choices; a clip's key has none."""
@@ -181,8 +148,8 @@ class PollAdmin(ModelAdmin):
         return format_html('<a href="{}">Open</a>', poll.get_absolute_url())
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        defaults = ANSWERS if request.GET.get("kind") == "answers" else CLIPS
-        return {**defaults, **super().get_changeform_initial_data(request)}
+        medium = media.answers.MEDIUM if request.GET.get("kind") == "answers" else media.films.MEDIUM
+        return {**proposals.write_texts(medium), **super().get_changeform_initial_data(request)}
 
     def get_formset_kwargs(self, request: HttpRequest, obj: Model, inline: Any, prefix: str) -> dict[str, Any]:
         """The first pair of a new vote, where an experiment's page names two experiments (`first`, `second`)."""

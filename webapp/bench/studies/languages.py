@@ -24,6 +24,7 @@ from webapp.studies.texts.models import hash_source
 from webapp.studies.texts.registry import list_texts
 from webapp.studies.texts.texts import Text, count_translated
 from webapp.votes import languages as poll_texts
+from webapp.votes import proposals
 from webapp.votes.models import Poll
 
 NAMES = dict(settings.LANGUAGES)
@@ -71,7 +72,7 @@ def _show_languages(request: HttpRequest, owner: Poll, texts: Sequence[Text]) ->
     if request.method == "POST" and form.is_valid():
         own = form.cleaned_data["language"]
         others = [code for code in form.cleaned_data["other_languages"] if code != own]
-        Poll.objects.filter(pk=owner.pk).update(language=own, other_languages=others)
+        _choose_languages(owner, own, others)
         record(request.user, "chose languages", owner, languages=[own, *others])
         messages.success(request, "The languages are saved.")
         return redirect(request.path)
@@ -79,6 +80,14 @@ def _show_languages(request: HttpRequest, owner: Poll, texts: Sequence[Text]) ->
     progress = list_progress(owner, texts, owner.offered_languages[1:])
     context = {"owner": owner, "form": form, "progress": progress, "all": len(texts), "back": back}
     return render(request, "bench/studies/languages.html", context)
+
+
+@transaction.atomic
+def _choose_languages(poll: Poll, own: str, others: list[str]) -> None:
+    before = proposals.note_texts(poll)
+    poll.language, poll.other_languages = own, others
+    poll.save(update_fields=["language", "other_languages"])
+    proposals.propose_texts(poll, before)
 
 
 def _show_texts(
@@ -120,7 +129,7 @@ def _show_texts(
 def _list_proposals(owner: Study | Poll, code: str) -> set[str]:
     """Prefine's own words in this language: nobody here has written them."""
     if isinstance(owner, Poll):
-        return set()
+        return set(proposals.map_words(owner.language, code).values())
     words = proposed.map_words(owner, owner.language, code)
     return {*words.values(), *consent.write_consents(owner, [code]).values()}
 

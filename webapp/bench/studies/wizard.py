@@ -13,6 +13,7 @@ from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm, BaseFormSet, ModelForm
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -125,7 +126,10 @@ def _autosave(request: HtmxHttpRequest, study: Study, name: str) -> HttpResponse
     _save(study, forms)
     _update_texts(study, before)
     wizard_autosave.record_autosave(request, study, STEPS[name])
-    return wizard_autosave.answer_saved(forms)
+    fresh = get_object_or_404(Study, pk=study.pk)
+    context = _make_context(request, fresh, name, _build_forms(fresh, name, None))
+    page = render_to_string(f"bench/studies/wizard/{name}.html", context, request)
+    return wizard_autosave.answer_saved(forms, page)
 
 
 def _build_forms(study: Study, name: str, data: Any) -> Forms:

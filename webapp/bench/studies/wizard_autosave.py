@@ -31,15 +31,15 @@ def keep_rows(posted: QueryDict) -> QueryDict:
     return data
 
 
-def answer_saved(forms: Mapping[str, BaseForm | BaseFormSet[Any]]) -> JsonResponse:
-    """What the page shows in its fields now."""
+def answer_saved(forms: Mapping[str, BaseForm | BaseFormSet[Any]], page: str) -> JsonResponse:
+    """What the page shows in its fields now, and the page as it would be loaded now."""
     values = {}
     for form in _flatten(forms.values()):
         names = [name for name in FOLLOWING if name in form.fields]
         if isinstance(form, ModelForm) and form.instance.pk and names:
             form.instance.refresh_from_db(fields=names)
             values.update({form[name].auto_id: getattr(form.instance, name) for name in names})
-    return JsonResponse({"values": values})
+    return JsonResponse({"values": values, "page": page})
 
 
 def answer_refused(forms: Mapping[str, BaseForm | BaseFormSet[Any]]) -> JsonResponse:

@@ -29,7 +29,8 @@ class Before:
 
 def note_texts(study: Study) -> Before:
     """Call it before a change, with the study as it is in the database; then `propose_texts`."""
-    return Before(study.language, consent.write_consents(study, study.offered_languages), _list_offered(study))
+    offered = _list_offered(study) if study.pk else set()
+    return Before(study.language, consent.write_consents(study, study.offered_languages), offered)
 
 
 def propose_texts(study: Study, before: Before) -> None:

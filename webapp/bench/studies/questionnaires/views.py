@@ -33,8 +33,8 @@ DELETED = "deleted_question"
 IMPORTED = "The study was imported and is read only."
 
 
-def refuse_politely(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Say why a change is refused, on the page that it came from."""
+def change_study(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let the study's proposed texts follow the change, or say why it is refused, on the page that it came from."""
 
     @wraps(view)
     def wrapper(request: HtmxHttpRequest, pk: int, **names: Any) -> HttpResponse:
@@ -43,7 +43,10 @@ def refuse_politely(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
             if hasattr(study, "origin"):
                 raise editing.Fixed(IMPORTED)
             with transaction.atomic():
-                return view(request, study, **names)
+                before = proposed.note_texts(study)
+                response = view(request, study, **names)
+                proposed.propose_texts(study, before)  # the time that a person needs may have changed
+                return response
         except editing.Fixed as refusal:
             messages.error(request, str(refusal))
         except RestrictedError:
@@ -94,16 +97,14 @@ def describe_moment(row: Questionnaire) -> str:
 
 @require_POST
 @staff_only
-@refuse_politely
+@change_study
 def add(request: HtmxHttpRequest, study: Study) -> HttpResponse:
     """A new questionnaire: empty, or a ready-made one."""
     name = request.POST.get("ready_made", "")
     if name:
         if name not in READY_MADE:
             raise Http404("there is no such questionnaire")
-        before = proposed.note_texts(study)
         made = add_ready_made(study, name)
-        proposed.propose_texts(study, before)
         messages.success(request, f"“{made}” is added. Its words are yours to change.")
     else:
         position = editing.find_next_position(study.questionnaires.all())
@@ -122,7 +123,7 @@ def edit(request: HtmxHttpRequest, pk: int, number: int) -> HttpResponse:
     return _render_edit(request, row, QuestionnaireForm(instance=row), fixed)
 
 
-@refuse_politely
+@change_study
 def save_settings(request: HtmxHttpRequest, study: Study, number: int) -> HttpResponse:
     row = editing.lock(_find(study.pk, number))
     form = QuestionnaireForm(request.POST, instance=row)
@@ -161,7 +162,7 @@ def describe_condition(item: Item) -> str:
 
 @require_POST
 @staff_only
-@refuse_politely
+@change_study
 def act(request: HtmxHttpRequest, study: Study, number: int, action: str) -> HttpResponse:
     """Move, duplicate, delete, switch on or off."""
     row = _find(study.pk, number)
@@ -194,7 +195,7 @@ def _find_deleted(request: HtmxHttpRequest, study: Study) -> str:
 
 @require_POST
 @staff_only
-@refuse_politely
+@change_study
 def undo_deletion(request: HtmxHttpRequest, study: Study) -> HttpResponse:
     """Bring back the questionnaire or the item that was deleted last."""
     if _find_deleted(request, study):
@@ -220,7 +221,7 @@ def item(request: HtmxHttpRequest, pk: int, number: int, item_pk: int) -> HttpRe
     return _render_item(request, row, ItemForm(instance=_find_item(row, item_pk, request.GET.get("kind", ""))))
 
 
-@refuse_politely
+@change_study
 def save_item(request: HtmxHttpRequest, study: Study, number: int, item_pk: int) -> HttpResponse:
     row = editing.lock(_find(study.pk, number))
     form = ItemForm(request.POST, instance=_find_item(row, item_pk, request.POST.get("kind", "")))
@@ -250,7 +251,7 @@ def _render_item(request: HtmxHttpRequest, row: Questionnaire, form: ItemForm) -
 
 @require_POST
 @staff_only
-@refuse_politely
+@change_study
 def act_on_item(request: HtmxHttpRequest, study: Study, number: int, item_pk: int, action: str) -> HttpResponse:
     """Move, duplicate or delete an item."""
     row = editing.lock(_find(study.pk, number))
