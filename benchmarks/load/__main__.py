@@ -19,8 +19,11 @@ from pathlib import Path
 
 from benchmarks.load.report import list_lines
 from benchmarks.load.run import Crowd, Sizes
-from benchmarks.load.site import started
+from benchmarks.load.site import Setup, started
 from benchmarks.machine import machine
+
+LEFT_OUT = ("train",)
+"""Trainings need a machine of their own at this size (docs/cluster.md)."""
 
 
 def main() -> None:
@@ -45,7 +48,9 @@ def main() -> None:
         options.votes_per_second,
         options.waiting_seconds,
     )
-    with tempfile.TemporaryDirectory() as folder, started(Path(folder), options.web, options.undo_seconds) as site:
+    undo = {"PREFINE_UNDO_SECONDS": str(options.undo_seconds)}
+    setup = Setup(options.web, LEFT_OUT, environment=undo)
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder), setup) as site:
         result = asyncio.run(Crowd(site, sizes).run())
     print(f"\n{machine('django', 'uvicorn')}; {sizes.people} people in {sizes.experiments} experiments\n")
     print("\n".join(list_lines(result)))

@@ -63,7 +63,9 @@ class Crowd:
         self.people: list[Person] = []
         self.sites = itertools.cycle(site.addresses)
         self.numbers = itertools.count(1)
-        self.programs = {name: process.pid for name, process in site.processes.items()} | {CLIENTS: os.getpid()}
+        self.programs = {name: one.process.pid for name, one in site.programs.items() if one.process} | {
+            CLIENTS: os.getpid()
+        }
 
     def make_browser(self) -> Browser:
         number = next(self.numbers)

@@ -1,4 +1,4 @@
-"""Prefine as production runs it, each process by itself: PostgreSQL, Redis, web, workers, reaper."""
+"""Prefine as production runs it, each process by itself: PostgreSQL, Redis, a store, web, workers, reaper."""
 
 from __future__ import annotations
 
@@ -9,30 +9,96 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from tests.webapp import object_storage
 from tests.webapp.servers import free_port, listening, program, static_files
 from trainer.process import ROOT
 from webapp.supervisor import list_programs, raise_file_limit
 
 START_SECONDS = 120
 PASSWORD = "only-for-this-run"
-LEFT_OUT = ("train",)
-"""Trainings need a machine of their own at this size (docs/cluster.md)."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How a site is started."""
+
+    web: int = 1
+    """The number of web processes."""
+    left_out: tuple[str, ...] = ()
+    """Names of programs of the supervisor that are not started."""
+    python: str = sys.executable
+    bucket: bool = False
+    """Whether the store is a bucket. Each program then has a data folder of its own, as on a machine of its own."""
+    hosts: tuple[str, ...] = ("127.0.0.1",)
+    """The addresses at which PostgreSQL, Redis and the store listen."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Program:
+    """A program of the site, which can be ended and started again."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    log: Path
+    port: int = 0
+    """Where it listens; 0: nowhere."""
+    end: signal.Signals = signal.SIGTERM
+    """What ends it in order."""
+    options: dict[str, Any] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+
+    def launch(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                self.command,
+                **{"env": self.environment, "stdin": subprocess.DEVNULL, "stdout": log, "stderr": log} | self.options,
+            )
+
+    def start(self) -> None:
+        """Launch it and wait until it listens where it does."""
+        self.launch()
+        deadline = time.monotonic() + START_SECONDS
+        while self.port and not listening(self.port):
+            if not self.is_alive() or time.monotonic() > deadline:
+                raise RuntimeError(f"{self.name} did not start: {self.log.read_text()[-2000:]}")
+            time.sleep(0.1)
+
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal that ends it at once, and wait for its end."""
+        if self.process is not None:
+            self.process.send_signal(number)
+            self.process.wait()
+
+    def stop(self) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(self.end)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(20)
+        self.kill()
 
 
 @dataclass
 class Site:
-    """The running processes by name, and where they are reached."""
+    """The running programs by name, and where they are reached."""
 
     data: Path
     environment: dict[str, str]
+    setup: Setup
     addresses: list[str] = field(default_factory=list)
     """Of the web processes: http://host:port."""
-    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    programs: dict[str, Program] = field(default_factory=dict)
 
     def run(self, code: list[str], text: str = "") -> str:
         """What a Python program prints that runs among the site's rows."""
@@ -47,95 +113,112 @@ class Site:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         return subprocess.Popen([sys.executable, *code], cwd=ROOT, env=self.environment, text=True, **pipes)
 
+    def add(self, name: str, command: list[str], port: int = 0, **more: Any) -> Program:
+        """A program that is not started yet."""
+        own = {"PREFINE_DATA": str(self.data / name)} if self.setup.bucket else {}
+        environment = self.environment | own | more.pop("environment", {})
+        log = self.data / "log" / f"{name}.log"
+        self.programs[name] = Program(name, command, environment, log, port, **more)
+        return self.programs[name]
+
+    def add_worker(self, name: str, queue: str, prefix: list[str], environment: dict[str, str]) -> Program:
+        """A worker beside those of the supervisor. `prefix`: a command that starts it elsewhere."""
+        command = [*prefix, self.setup.python, "manage.py", "worker", queue, "--name", name]
+        return self.add(name, command, environment=environment, options={"cwd": ROOT})
+
+    def stop(self) -> None:
+        """End all programs, the last ones first."""
+        for one in reversed(self.programs.values()):
+            one.stop()
+
 
 @contextmanager
-def started(folder: Path, web: int, undo_seconds: int) -> Iterator[Site]:
-    """A site in this empty folder with this many web processes."""
+def started(folder: Path, setup: Setup) -> Iterator[Site]:
+    """A site in this empty folder."""
     raise_file_limit()
     data = folder / "data"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
-    own = {"PREFINE_DATA": str(data), "PREFINE_PROXIES": "1", "PREFINE_UNDO_SECONDS": str(undo_seconds)}
-    site = Site(data, kept | own | {"OMP_NUM_THREADS": "1", "DJANGO_SETTINGS_MODULE": "webapp.settings"})
+    own = {"PREFINE_DATA": str(data), "PREFINE_PROXIES": "1", "DJANGO_SETTINGS_MODULE": "webapp.settings"}
+    own |= {"OMP_NUM_THREADS": "1", "PREFINE_STATIC": str(data / "static"), "PYTHONUNBUFFERED": "1"}
+    site = Site(data, kept | own | dict(setup.environment), setup)
     (data / "log").mkdir(parents=True)
     static_files(data)
     with ExitStack() as stack:
-        _start_postgres(site, stack)
-        _start_redis(site, stack)
+        stack.callback(site.stop)
+        _start_postgres(site)
+        _start_redis(site)
+        if setup.bucket:
+            _start_store(site)
         site.run(["manage.py", "migrate", "-v0"])
-        _start_prefine(site, stack, web)
+        _start_prefine(site)
         yield site
 
 
-def _start_postgres(site: Site, stack: ExitStack) -> None:
-    """With a password and a disk that is waited for, as Compose starts it. It refuses to run as root."""
-    folder, secret, port = site.data.parent / "postgres", site.data.parent / "password", free_port()
+def create_cluster(folder: Path, hosts: tuple[str, ...]) -> dict[str, Any]:
+    """An empty PostgreSQL folder with a password. Returns how its programs are started: it refuses to run as root."""
+    secret = folder.with_name("password")
     folder.mkdir(mode=0o700)
     secret.write_text(PASSWORD)
     user = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
     if user:
-        site.data.parent.chmod(0o711)
+        folder.parent.chmod(0o711)
         for path in (folder, secret):
             shutil.chown(path, "nobody", "nogroup")
     create = [program("initdb"), "-D", str(folder), "-U", "prefine", "--pwfile", str(secret), "-E", "UTF8"]
     subprocess.run([*create, "--auth", "scram-sha-256"], check=True, stdout=subprocess.DEVNULL, cwd="/", **user)
-    command = [program("postgres"), "-D", str(folder), "-p", str(port), "-k", str(folder)]
-    command += ["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=300"]
-    _start(site, stack, "postgres", command, port, signal.SIGINT, cwd="/", **user)
+    with (folder / "pg_hba.conf").open("a") as rules:
+        rules.writelines(f"host all all {host}/24 scram-sha-256\n" for host in hosts)
+    return {"cwd": "/", **user}
+
+
+def create_database(port: int) -> None:
     connection = ["-h", "127.0.0.1", "-p", str(port), "-U", "prefine", "prefine"]
     subprocess.run([program("createdb"), *connection], check=True, env=os.environ | {"PGPASSWORD": PASSWORD})
+
+
+def _start_postgres(site: Site) -> None:
+    """With a password and a disk that is waited for, as Compose starts it."""
+    folder, port = site.data.parent / "postgres", free_port()
+    options = create_cluster(folder, site.setup.hosts)
+    command = [program("postgres"), "-D", str(folder), "-p", str(port), "-k", str(folder)]
+    command += ["-c", f"listen_addresses={','.join(site.setup.hosts)}", "-c", "max_connections=300"]
+    site.add("postgres", command, port, end=signal.SIGINT, options=options).start()
+    create_database(port)
     site.environment["PREFINE_DATABASE_URL"] = f"postgres://prefine:{PASSWORD}@127.0.0.1:{port}/prefine"
 
 
-def _start_redis(site: Site, stack: ExitStack) -> None:
+def _start_redis(site: Site) -> None:
     port = free_port()
-    command = [program("redis-server"), "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    _start(site, stack, "redis", [*command, "--requirepass", PASSWORD, "--dir", str(site.data)], port)
+    command = [program("redis-server"), "--port", str(port), "--bind", *site.setup.hosts, "--save", ""]
+    site.add("redis", [*command, "--requirepass", PASSWORD, "--dir", str(site.data)], port).start()
     site.environment["PREFINE_BROKER_URL"] = f"redis://:{PASSWORD}@127.0.0.1:{port}/0"
 
 
-def _start_prefine(site: Site, stack: ExitStack, web: int) -> None:
-    """The programs of the supervisor, without those that need another machine and with as many web processes."""
-    ports = [free_port() for _ in range(web)]
+def _start_store(site: Site) -> None:
+    folder = site.data.parent / "store"
+    folder.mkdir()
+    command, port = object_storage.prepare_server(folder, "127.0.0.1")
+    if len(site.setup.hosts) > 1:
+        command.append("-s3.ip.bind=0.0.0.0")
+    store = site.add("store", command, port, environment=object_storage.ENVIRONMENT, options={"cwd": folder})
+    store.start()
+    object_storage.wait_until_it_stores(store.is_alive, port, "127.0.0.1", store.log)
+    site.environment["PREFINE_STORE_URL"] = object_storage.create_bucket(port)
+
+
+def _start_prefine(site: Site) -> None:
+    """The programs of the supervisor, without those that are left out and with as many web processes."""
+    ports = [free_port() for _ in range(site.setup.web)]
     site.addresses = [f"http://127.0.0.1:{port}" for port in ports]
     site.environment["PREFINE_URL"] = site.addresses[0]
     site.environment["PREFINE_HOSTS"] = "127.0.0.1"
     for one in list_programs("127.0.0.1", ports[0]):
-        if one.name not in (*LEFT_OUT, "web"):
-            _start(site, stack, one.name, one.command, cwd=ROOT)
+        if one.name not in (*site.setup.left_out, "web"):
+            site.add(one.name, [site.setup.python, *one.command[1:]], options={"cwd": ROOT}).start()
     for number, port in enumerate(ports, 1):
         command = next(one.command for one in list_programs("127.0.0.1", port) if one.name == "web")
-        _start(site, stack, f"web-{number}" if web > 1 else "web", command, port, cwd=ROOT)
+        name = f"web-{number}" if site.setup.web > 1 else "web"
+        site.add(name, [site.setup.python, *command[1:]], port, options={"cwd": ROOT}).start()
     for address in site.addresses:
         with urllib.request.urlopen(f"{address}/health/ready", timeout=START_SECONDS):
             pass
-
-
-def _start(
-    site: Site,
-    stack: ExitStack,
-    name: str,
-    command: list[str],
-    port: int = 0,
-    end: signal.Signals = signal.SIGTERM,
-    **options: object,
-) -> None:
-    """Start a program, wait until it listens where it does, and end it with the run."""
-    with (site.data / "log" / f"{name}.log").open("wb") as log:
-        process = subprocess.Popen(
-            command, env=site.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **options
-        )
-    stack.callback(_stop, process, end)
-    site.processes[name] = process
-    deadline = time.monotonic() + START_SECONDS
-    while port and not listening(port):
-        if process.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(f"{name} did not start: {(site.data / 'log' / f'{name}.log').read_text()[-2000:]}")
-        time.sleep(0.1)
-
-
-def _stop(process: subprocess.Popen[bytes], end: signal.Signals) -> None:
-    process.send_signal(end)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(20)
-    process.kill()
-    process.wait()

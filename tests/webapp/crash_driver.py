@@ -14,6 +14,7 @@ import random
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import django
@@ -34,6 +35,8 @@ from webapp.studies.models import Arm, Assignment, Participant, Study  # noqa: E
 
 TINY = {"iterations": 30, "worlds": 64}
 ENDED = ("finished", "failed", "cancelled")
+ONCE = ("started", "written", "trained", "described", "picked", "finished", "judge")
+"""Kinds of events that are told once."""
 
 
 def start_experiments(with_proxy: bool) -> list[Experiment]:
@@ -63,10 +66,14 @@ def is_counted(vote: Vote) -> bool:
     return pooled is not None and pooled["people"] == len(votes) == 2 and best in bests
 
 
+def find_repeated(rows: Iterable[Experiment]) -> list[list[Any]]:
+    """Steps that took effect more than once: experiment, kind, text."""
+    events = Counter((e.experiment_id, e.kind, e.text) for row in rows for e in row.events.all())
+    return [list(event) for event, count in events.items() if count > 1 and event[1] in ONCE]
+
+
 def collect_facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
     """The facts that a test checks, as plain values."""
-    events = Counter((e.experiment_id, e.kind, e.text) for row in rows for e in row.events.all())
-    once = ("started", "written", "trained", "described", "picked", "finished", "judge")
     clips = Clip.objects.filter(percent=100)
     return {
         "statuses": {row.name: row.status for row in rows},
@@ -78,7 +85,7 @@ def collect_facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]
         "site_killed_by_voters": sum(voter.kills for voter in voters),
         "refusals": [refusal for voter in voters for refusal in voter.refusals],
         "votes_not_counted": [v.pk for v in Vote.objects.all() if v.locked_at is None or not is_counted(v)],
-        "twice": [list(event) for event, count in events.items() if count > 1 and event[1] in once],
+        "twice": find_repeated(rows),
         "open_requests": sum(row.requests.exclude(status="done").count() for row in rows),
         "requests": [row.requests.count() for row in rows],
         "candidates": [[i.candidates.count() for i in row.iterations.all()] for row in rows],

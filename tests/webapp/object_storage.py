@@ -8,7 +8,7 @@ import subprocess
 import sysconfig
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -48,9 +48,12 @@ def create_bucket(port: int, host: str = "127.0.0.1") -> str:
     return store_url(port, bucket, host=host)
 
 
-@contextmanager
-def serve(folder: Path, host: str = "127.0.0.1", prefix: tuple[str, ...] = ()) -> Iterator[int]:
-    """The port of a server that keeps everything in this folder. `prefix`: a command that starts it elsewhere."""
+ENVIRONMENT = {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1"}
+"""Without it a bucket takes seven of the 200 volumes, and the 29th bucket of a run of tests stores nothing."""
+
+
+def prepare_server(folder: Path, host: str) -> tuple[list[str], int]:
+    """The command of a server that keeps everything in this folder, and its port."""
     drawn = set[int]()
     while len(drawn) < len(PORTS):
         drawn.add(free_port())
@@ -59,7 +62,7 @@ def serve(folder: Path, host: str = "127.0.0.1", prefix: tuple[str, ...] = ()) -
     person = {"name": "prefine", "credentials": [{"accessKey": KEY, "secretKey": SECRET}], "actions": rights}
     (folder / "s3.json").write_text(json.dumps({"identities": [person]}))
     weed = Path(sysconfig.get_path("scripts")) / "weed"
-    command = [*prefix, str(weed), "server", f"-dir={folder}", f"-ip={host}", f"-ip.bind={host}", "-s3"]
+    command = [str(weed), "server", f"-dir={folder}", f"-ip={host}", f"-ip.bind={host}", "-s3"]
     command += [f"-s3.config={folder / 's3.json'}", "-s3.iam=false", "-master.telemetry=false"]
     command += [
         "-s3.autoCreateBucket=false",
@@ -68,24 +71,30 @@ def serve(folder: Path, host: str = "127.0.0.1", prefix: tuple[str, ...] = ()) -
         "-master.volumeSizeLimitMB=64",
         "-volume.max=200",
     ]
-    command += [f"-{name}={port}" for name, port in ports.items()]
-    # Without it a bucket takes seven of the 200 volumes, and the 29th bucket of a run of tests stores nothing.
-    environment = os.environ | {"WEED_MASTER_VOLUME_GROWTH_COPY_1": "1"}
+    return [*command, *(f"-{name}={port}" for name, port in ports.items())], ports["s3.port"]
+
+
+@contextmanager
+def serve(folder: Path, host: str = "127.0.0.1", prefix: tuple[str, ...] = ()) -> Iterator[int]:
+    """The port of a server that keeps everything in this folder. `prefix`: a command that starts it elsewhere."""
+    command, port = prepare_server(folder, host)
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=environment)
+        process = subprocess.Popen(
+            [*prefix, *command], stdout=log, stderr=log, cwd=folder, env=os.environ | ENVIRONMENT
+        )
     try:
-        _wait_until_it_stores(process, ports["s3.port"], host, folder / "log")
-        yield ports["s3.port"]
+        wait_until_it_stores(lambda: process.poll() is None, port, host, folder / "log")
+        yield port
     finally:
         process.kill()
         process.wait()
 
 
-def _wait_until_it_stores(process: subprocess.Popen[bytes], port: int, host: str, log: Path) -> None:
+def wait_until_it_stores(is_alive: Callable[[], bool], port: int, host: str, log: Path) -> None:
     from botocore.exceptions import BotoCoreError, ClientError
 
     deadline, client = time.monotonic() + START_SECONDS, connect(port, host)
-    while process.poll() is None and time.monotonic() < deadline:
+    while is_alive() and time.monotonic() < deadline:
         try:
             if not client.list_buckets()["Buckets"]:
                 client.create_bucket(Bucket="first")

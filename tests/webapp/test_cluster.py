@@ -20,6 +20,7 @@ from typing import Any
 import psycopg2
 import pytest
 
+from tests.webapp.networks import network
 from tests.webapp.object_storage import connect, create_bucket
 from tests.webapp.servers import ROOT, production, wait_for
 from webapp.base.store_address import read_address
@@ -142,28 +143,6 @@ def test_a_preempted_training_goes_on_on_another_machine_from_the_store(cluster:
     assert not list((cluster.folder / "second" / "disk").iterdir())  # all that is needed is in the store
 
 
-@contextmanager
-def network(number: int) -> Iterator[tuple[str, str]]:
-    """A network namespace with a cable to this one: its name, and this end's address."""
-    name, cable = f"prefine-{os.getpid()}-{number}", f"pf{os.getpid() % 10_000}{number}"
-    here, there = f"10.77.{number}.1", f"10.77.{number}.2"
-    commands = [
-        f"ip netns add {name}",
-        f"ip link add {cable}a type veth peer name {cable}b netns {name}",
-        f"ip addr add {here}/24 dev {cable}a",
-        f"ip link set {cable}a up",
-        f"ip -n {name} addr add {there}/24 dev {cable}b",
-        f"ip -n {name} link set {cable}b up",
-        f"ip -n {name} link set lo up",
-    ]
-    try:
-        for command in commands:
-            subprocess.run(command.split(), check=True, capture_output=True)
-        yield name, here
-    finally:
-        subprocess.run(["ip", "netns", "del", name], capture_output=True)
-
-
 class Forwarder(socketserver.BaseRequestHandler):
     """Hands a connection on to a server of this machine."""
 
@@ -195,24 +174,24 @@ def test_a_machine_that_is_cut_off_loses_its_training_and_does_no_harm_when_it_r
     cluster: Cluster, postgres: int, redis: int, s3_server: int
 ) -> None:
     with ExitStack() as stack:
-        machines = []
+        machines, cables = [], []
         for number in (1, 2):
-            name, host = stack.enter_context(network(number))
+            cable = stack.enter_context(network(number))
             for port in (postgres, redis, s3_server):
-                stack.enter_context(forward(host, port))
-            there = {k: v.replace("127.0.0.1", host) for k, v in cluster.environment.items() if "127.0.0.1" in v}
-            machines.append({"prefix": ("ip", "netns", "exec", name), "environment": there})
+                stack.enter_context(forward(cable.here, port))
+            there = {k: v.replace("127.0.0.1", cable.here) for k, v in cluster.environment.items() if "127.0.0.1" in v}
+            machines.append({"prefix": cable.prefix, "environment": there})
+            cables.append(cable)
         for command in (("reaper",), ("worker", "llm"), ("worker", "film")):
             cluster.manage("desk", *command)
         cluster.run(START.format(iterations=400))
         first = cluster.manage("first", "worker", "train", "--name", "first", **machines[0])
         cluster.wait(lambda seen: seen["fraction"] > 0.1, "a tenth of the training")
-        cable = f"pf{os.getpid() % 10_000}1a"
-        subprocess.run(["ip", "link", "set", cable, "down"], check=True)
+        cables[0].cut()
         cluster.wait(lambda seen: seen["job"][0] == "queued" or seen["job"][1] == 2, "the loss of the lease")
         second = cluster.manage("second", "worker", "train", "--name", "second", **machines[1])
         cluster.wait(lambda seen: seen["job"][1] == 2 and seen["fraction"], "the second attempt")
-        subprocess.run(["ip", "link", "set", cable, "up"], check=True)
+        cables[0].heal()
         done = cluster.wait(lambda seen: seen["status"] == "finished" and seen["clips"], "the end of the experiment")
         assert done["job"][:2] == ["done", 2] and done["policies"] == 2 and len(done["runs"]) == 1
         assert done["events"].count("trained") == 1
