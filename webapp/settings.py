@@ -12,6 +12,7 @@ import tomllib
 from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
@@ -162,7 +163,18 @@ SQLITE = {
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA secure_delete=ON;",
     },
 }
-DATABASES = {"default": env.db_url("PREFINE_DATABASE_URL") if "PREFINE_DATABASE_URL" in env.ENVIRON else SQLITE}
+_database: dict[str, Any] = env.db_url("PREFINE_DATABASE_URL") if "PREFINE_DATABASE_URL" in env.ENVIRON else SQLITE
+if _database["ENGINE"].endswith("postgresql"):
+    _database["OPTIONS"] = {
+        "connect_timeout": 5,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
+        **_database.get("OPTIONS", {}),
+    }
+    """A server that cannot be reached any more is given up sooner than a lease ends; the address may name others."""
+DATABASES = {"default": _database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Messages only wake workers: losing all of them loses no work (docs/architecture.md).
@@ -178,9 +190,9 @@ if CELERY_BROKER_URL.startswith("filesystem://"):
     }
 elif CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
-        "socket_timeout": None,
+        "socket_timeout": 3,  # longer than Redis takes for its answer "no message"
         "socket_connect_timeout": 2,
-        "health_check_interval": 30,
+        "health_check_interval": 10,
         "max_retries": 1,  # a page does not wait for a broker that is away; the reaper sends again
         "interval_start": 0,
     }

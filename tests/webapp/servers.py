@@ -146,7 +146,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     yield from server(command, port, folder / "log")
 
 
-def database_url(port: int, name: str) -> str:
+def database_url(port: int | str, name: str) -> str:
     return f"postgres://prefine@127.0.0.1:{port}/{name}"
 
 
