@@ -17,6 +17,7 @@ source("results.R")
 options(digits = 15)
 write.csv(means, "means.csv", row.names = FALSE)
 write.csv(comparisons, "comparisons.csv", row.names = FALSE)
+write.csv(by_round, "by_round.csv", row.names = FALSE)
 """
 RUN_NOTEBOOK = """
 import json, matplotlib
@@ -26,7 +27,7 @@ for cell in json.load(open("results.ipynb"))["cells"]:
     if cell["cell_type"] == "code":
         exec("".join(cell["source"]), names)
 names["plt"].figure(1).savefig("figure.png")
-for table in ("means", "comparisons"):
+for table in ("means", "comparisons", "by_round"):
     names[table].to_csv(f"{table}.csv", index=False)
 """
 NOTEBOOK = (sys.executable, "-c", RUN_NOTEBOOK)
@@ -35,11 +36,16 @@ Numbers = dict[str, dict[tuple[str, ...], list[float]]]
 
 
 def run_analysis(command: Sequence[str], folder: Path) -> Numbers:
-    """Table (means or comparisons) -> (measure, arm or arms) -> numbers."""
+    """Table (means, comparisons or by_round) -> (measure, arm or arms, round) -> numbers."""
     environment = {**os.environ, "MPLCONFIGDIR": str(folder)}
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     found: Numbers = {}
-    for table, keys, columns in (("means", ("arm",), MEANS), ("comparisons", ("first", "second"), COMPARED)):
+    tables = (
+        ("means", ("arm",), MEANS),
+        ("comparisons", ("first", "second"), COMPARED),
+        ("by_round", ("arm", "round"), MEANS),
+    )
+    for table, keys, columns in tables:
         with (folder / f"{table}.csv").open() as file:
             rows = list(csv.DictReader(file))
         found[table] = {

@@ -49,6 +49,20 @@ def answer_scored(of: Questionnaire, person: Participant, positive: int, **value
     return response
 
 
+def rated(study: Study, **values: Any) -> Questionnaire:
+    """A grid of two rows, without a score."""
+    made = questionnaire(study, "How was it?", **values)
+    item(made, "felt", "grid", statements="It was slow.\nIt was calm.", steps=5, low_label="no", high_label="yes")
+    return made
+
+
+def answer_rating(of: Questionnaire, person: Participant, step: int, **values: Any) -> Response:
+    """The first row gets this step, the second the one that mirrors it."""
+    response = Response.objects.create(questionnaire=of, participant=person, sent_at=timezone.now(), **values)
+    Answer.objects.create(response=response, item=of.items.get(), value={"1": step, "2": 6 - step})
+    return response
+
+
 def fields(person: Participant, of: Questionnaire, **answers: Any) -> dict[str, Any]:
     """The fields of the form as a browser sends it: `answers` by variable, rows of a grid as calm_1, own words as
     job_other.

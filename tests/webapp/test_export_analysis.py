@@ -29,9 +29,15 @@ def test_both_give_the_numbers_of_the_page(kind, tmp_path):
     scores, each = STUDIES[kind]
     study = arms_study.create_study(scores, experiments_each=each)
     asked = questionnaire_rows.scored(study, placement="experiment")
+    between = questionnaire_rows.scored(study, placement="rounds")
+    rated = questionnaire_rows.rated(study, placement="rounds")
     for number, place in enumerate(Assignment.objects.filter(participant__study=study).exclude(experiment=None)):
         step = 1 + number * 3 % 5
         questionnaire_rows.answer_scored(asked, place.participant, step, experiment=place.experiment)
+        for round_ in (1, 2):
+            about = {"experiment": place.experiment, "round": round_}
+            questionnaire_rows.answer_scored(between, place.participant, 1 + (step + round_) % 5, **about)
+            questionnaire_rows.answer_rating(rated, place.participant, 1 + (step * round_) % 5, **about)
     gone = arms_study.add_person(study, "gone", outcome=Outcome.WITHDRAWN)
     arms_study.judge_experiment(gone, study.arms.first(), 1, 999.0)
     export.write_export(study, tmp_path / "study.zip", Options(clips=False))
@@ -42,8 +48,8 @@ def test_both_give_the_numbers_of_the_page(kind, tmp_path):
     for command in (NOTEBOOK, R_SCRIPT):
         found = run_analysis(command, folder)
         assert any("sus_score" in measure for measure, *_ in found["means"])
-        assert found["means"].keys() == expected["means"].keys()
-        assert found["comparisons"].keys() == expected["comparisons"].keys()
+        assert {measure.partition(" ")[0] for measure, *_ in found["by_round"]} == {"Final", "System", "What"}
+        assert all(found[table].keys() == expected[table].keys() for table in expected)
         for table in expected:
             for key, values in expected[table].items():
                 assert found[table][key] == pytest.approx(values, rel=1e-9, abs=1e-9, nan_ok=True), (command[0], key)
@@ -52,12 +58,16 @@ def test_both_give_the_numbers_of_the_page(kind, tmp_path):
 
 def read_page(study):
     """What the results page says: (measure, arm or arms) -> numbers."""
-    means, compared = {}, {}
-    for outcome in results.read_study_results(study).outcomes:
+    means, compared, by_round = {}, {}, {}
+    page = results.read_study_results(study)
+    for curve in page.curves:
+        for arm, rounds in curve.means.items():
+            for number, one in rounds.items():
+                by_round[curve.title.partition(",")[0], arm, str(number)] = list_numbers(one)
+    for outcome in page.outcomes:
         measure = outcome.measure.title.partition(",")[0]
         for arm, one in outcome.means.items():
-            low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-            means[measure, arm] = list(map(to_number, (one.count, one.mean, one.deviation, low, high)))
+            means[measure, arm] = list_numbers(one)
         for one in outcome.comparisons:
             numbers = [one.difference]
             for interval, value in ((one.interval, ()), (one.effect_interval, (one.effect,))):
@@ -65,7 +75,12 @@ def read_page(study):
                 numbers += [*value, interval.low, interval.high] if tested else [None] * (len(value) + 2)
             numbers += [len(one.test), one.p, one.adjusted]
             compared[measure, one.first, one.second] = list(map(to_number, numbers))
-    return {"means": means, "comparisons": compared}
+    return {"means": means, "comparisons": compared, "by_round": by_round}
+
+
+def list_numbers(one):
+    low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
+    return list(map(to_number, (one.count, one.mean, one.deviation, low, high)))
 
 
 def test_the_notebook_is_one():

@@ -203,6 +203,8 @@ def test_selected_experiments_stand_side_by_side(staff):
     answer = staff.get(reverse("bench:selected") + chosen)
     text = markup.unescape(answer.content.decode())
     assert "same, seed 0" in text and "same, seed 4" in text and text.count("<video") == 2
+    words, player = text.index("/words/en/"), text.index("/studio/player.js")
+    assert words < player, "which says what its buttons do"
     assert "Cartpole: best score so far" in text and "Cartpole: training of the winners" in text
     assert "None is chosen" in staff.get(reverse("bench:selected") + "?run=nonsense").content.decode()
     curves = staff.get(reverse("bench:curves", args=["rounds-cartpole", "csv"]) + chosen)

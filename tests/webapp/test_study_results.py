@@ -42,7 +42,8 @@ def test_two_arms_are_compared_on_the_page(staff_client):
         (-84.21798701, -20.78201299, 0.008438026847), rel=1e-6
     )
     assert set(choosing.groups["ICPL"].values()) == {arms_study.SECONDS}
-    assert found.rounds["ICPL"][1].mean == 297.5 and found.rounds["ICPL"][2].mean == 307.5
+    (curve,) = found.curves
+    assert {number: one.mean for number, one in curve.means["ICPL"].items()} == {1: 297.5, 2: 307.5}
     page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
     assert "OpenLoop minus ICPL: -52.5 (95% interval -84.2 to -20.8), n = 4 and 3" in page
     assert "p = 0.0084" in page and "Few participants: 3 in the smallest arm" in page
@@ -144,10 +145,33 @@ def test_scores_of_questionnaires_are_compared_like_other_measures(staff_client)
     assert set(found["sus-score"].groups["ICPL"].values()) == {50}, "the mean of 37.5 and 62.5"
     [first] = [one for one in read_results(study) if one.unit == "ICPL1"]
     assert [one.scores for one in first.rounds] == [{"sus_score": 37.5}, {"sus_score": 62.5}]
+    curves = {curve.slug: curve for curve in results.read_study_results(study).curves}
+    assert curves.keys() == {"arms-rounds", "rounds-sus-score"}, "that after the rounds has none"
+    over_rounds = {number: one.mean for number, one in curves["rounds-sus-score"].means["OpenLoop"].items()}
+    assert over_rounds == {1: 37.5, 2: 62.5} and curves["rounds-sus-score"].covers == (0, 100)
     page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
+    assert "after each round by arm: mean with 95% interval</h3>" in page
     assert "(sus_score_2): How usable, and why?</h3>" in page and "Welch&#x27;s t test: p" in page
     figure = staff_client.get(f"/bench/studies/{study.pk}/arms-sus-score-2.svg").content.decode()
     assert "score, 0 to 100" in figure
+
+
+def test_scales_between_rounds_without_a_score_have_a_curve_each():
+    study = arms_study.create_study({"A": (300.0, 310.0), "B": (280.0, 290.0)})
+    made = questionnaire_rows.rated(study, placement="rounds")
+    for person in study.participants.all():
+        for number in (1, 2):
+            about = {"experiment": person.assignments.get().experiment, "round": number}
+            questionnaire_rows.answer_rating(made, person, number + (person.label[0] == "B"), **about)
+    found = results.read_study_results(study)
+    slow, calm = (curve for curve in found.curves if curve.slug.startswith("rounds-"))
+    assert (slow.slug, slow.label, slow.covers) == ("rounds-felt-1", "1 = no; 5 = yes", (1, 5))
+    assert {arm: [one.mean for one in rounds.values()] for arm, rounds in slow.means.items()} == {
+        "A": [1, 2],
+        "B": [2, 3],
+    }
+    assert [one.mean for one in calm.means["B"].values()] == [4, 3], "as given"
+    assert {chart.slug for chart in results.build_charts(found)} >= {"rounds-felt-1", "rounds-felt-2"}
 
 
 def test_a_score_given_once_is_of_the_only_arm():

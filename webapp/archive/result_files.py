@@ -10,7 +10,7 @@ from webapp.archive.bundle import Bundle
 from webapp.archive.row_reader import Pseudonyms, make_plain
 from webapp.archive.study_results import Result, read_results
 from webapp.archive.study_scope import Scope
-from webapp.studies.questionnaires.scored import list_scored
+from webapp.studies.questionnaires.scored import list_ratings, list_scored
 
 ANALYSIS = Path(__file__).parent / "analysis"
 SCRIPTS = ("results.ipynb", "results.R")
@@ -38,7 +38,9 @@ RESULTS = {
     "left_out": ("text", "", "Why it does not count."),
     "flags": ("text", "", "What makes the participants' answers doubtful, separated by semicolons."),
 }
-"""Column -> (type, unit, meaning). A column for each score of a questionnaire follows; codebook.csv explains it."""
+"""Column -> (type, unit, meaning). A column for each score of a questionnaire follows, in ROUNDS also for each scale
+that is asked between rounds and makes no score; codebook.csv explains them.
+"""
 ROUNDS = {
     **{name: RESULTS[name] for name in ("experiment", "participant", "arm", "task", "counted")},
     "round": ("whole number", "", "Round that was judged."),
@@ -56,8 +58,9 @@ def write_result_files(bundle: Bundle, scope: Scope, names: Pseudonyms) -> None:
     numbers = {pk: number for number, pk in enumerate(scope.experiments, 1)}
     cells = ([*_list_cells(who, one, numbers), *map(one.scores.get, columns)] for who, one in rows)
     bundle.write_csv("results.csv", [*RESULTS, *columns], cells)
-    lines = (line for who, one in rows for line in _list_rounds(who, one, numbers, columns))
-    bundle.write_csv("rounds.csv", [*ROUNDS, *columns], lines)
+    between = [*columns, *(one.column for one in list_ratings(scope.study))]
+    lines = (line for who, one in rows for line in _list_rounds(who, one, numbers, between))
+    bundle.write_csv("rounds.csv", [*ROUNDS, *between], lines)
     for name in SCRIPTS:
         bundle.write_text(name, (ANALYSIS / name).read_text())
 

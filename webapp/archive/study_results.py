@@ -16,7 +16,7 @@ from webapp.experiments.models import Experiment, Iteration, Request
 from webapp.review import quality
 from webapp.review.models import Vote
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
-from webapp.studies.questionnaires.scored import GivenScore, list_scored, read_scores
+from webapp.studies.questionnaires.scored import GivenScore, list_ratings, list_scored, read_scores
 from webapp.votes.models import Pair, Poll
 from webapp.votes.models import Vote as PairVote
 from webapp.votes.poll_results import find_counted_votes
@@ -40,7 +40,7 @@ class RoundScore:
     score: float | None
     best_score: float | None
     scores: Mapping[str, float] = field(default_factory=dict)
-    """Column -> mean score of the questionnaire that followed this round."""
+    """Column -> mean score or rating of the questionnaires that followed this round."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def read_results(study: Study, pilots: bool = False) -> list[Result]:
     asked = _read_requests(list(of_experiment))
     preferences = _count_preferences(list(of_experiment))
     flags = {person.pk: found.flags for person, found in quality.assess_study(study).items()}
-    given = read_scores(list_scored(study), people)
+    given = read_scores([*list_scored(study), *list_ratings(study)], people)
     arms = _list_arms(of_experiment.values())
     found = []
     for pk, members in of_experiment.items():

@@ -16,7 +16,7 @@ KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; cha
 
 
 def draw_figure(
-    chart: Chart, address: str, width: int = 640, height: int = 280, titled: bool = False, query: str = ""
+    chart: Chart, address: str, width: int = 480, height: int = 240, titled: bool = False, query: str = ""
 ) -> SafeString:
     """A chart on a page: SVG, in which static/bench/charts.js runs a cursor, numbers, and downloads at `address`.
 

@@ -17,5 +17,6 @@ def localize_poll(poll: Poll, language: str) -> None:
 
 def list_texts(poll: Poll) -> list[Text]:
     """The vote's texts in its own language, each once."""
-    names = {normalize(getattr(poll, field)): field.replace("_", " ") for field in FIELDS}
-    return [Text(name, source) for source, name in names.items() if source]
+    fields = {normalize(getattr(poll, field)): field for field in FIELDS}
+    texts = (Text(field.replace("_", " "), source, stays=field == "contact") for source, field in fields.items())
+    return [text for text in texts if text.source]

@@ -112,28 +112,44 @@ for (name in names(groups)) {
   }
 }
 
-# The score of each round's pick, by arm: mean with 95% interval.
-judged <- rounds[rounds$counted == 1 & !is.na(rounds$score), ]
-for (task in unique(judged$task)) {
-  lines_of <- lapply(arms, function(arm) {
-    own <- judged[judged$task == task & judged$arm == arm, ]
+# The score of each round's pick, and what people answered after the rounds, by arm: mean with 95% interval.
+summarize_rounds <- function(rows, column) {
+  rows <- rows[!is.na(rows[[column]]), ]
+  do.call(rbind, lapply(arms, function(arm) {
+    own <- rows[rows$arm == arm, ]
     do.call(rbind, lapply(sort(unique(own$round)), function(number) {
       at <- own[own$round == number, ]
-      cbind(round = number, summarize(as.numeric(tapply(at$score, at$participant, mean))))
+      cbind(data.frame(arm = arm, round = number), summarize(as.numeric(tapply(at[[column]], at$participant, mean))))
     }))
-  })
-  all_lines <- do.call(rbind, lines_of)
+  }))
+}
+name_column <- function(column) {
+  one <- codebook[codebook$variable == column, ][1, ]
+  if (one$kind == "Score") paste0(sub(",.*", "", one$question), " (", column, "): ", one$questionnaire) else one$question
+}
+draw_rounds <- function(title, all_lines) {
   limits <- range(all_lines$mean, all_lines$low, all_lines$high, na.rm = TRUE)
-  title <- paste("Final score of the pick of each round,", task)
   plot(NULL, xlim = range(all_lines$round), ylim = limits, xlab = "round", ylab = "", main = title)
   for (i in seq_along(arms)) {
-    line <- lines_of[[i]]
-    if (is.null(line)) next
+    line <- all_lines[all_lines$arm == arms[i], ]
     lines(line$round, line$mean, type = "b", lty = i, pch = i)
     segments(line$round, line$low, line$round, line$high, lty = i)
   }
   legend("topleft", arms, lty = seq_along(arms), pch = seq_along(arms))
 }
+judged <- rounds[rounds$counted == 1, ]
+curves <- list()
+for (task in unique(judged$task)) {
+  title <- paste("Final score of the pick of each round,", task)
+  curves[[title]] <- summarize_rounds(judged[judged$task == task, ], "score")
+}
+for (column in names(rounds)[seq_along(rounds) > match("best_score", names(rounds))]) {
+  found <- summarize_rounds(judged, column)
+  if (length(unique(found$round)) > 1) curves[[paste(name_column(column), "after each round")]] <- found
+}
+for (title in names(curves)) draw_rounds(title, curves[[title]])
+by_round <- do.call(rbind, lapply(names(curves), function(title) cbind(data.frame(measure = title), curves[[title]])))
+print(by_round, row.names = FALSE)
 
 # Time: medians by arm.
 if (nrow(counted)) {

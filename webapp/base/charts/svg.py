@@ -14,6 +14,8 @@ from webapp.base.charts.tables import to_columns
 
 FONT = "system-ui, sans-serif"
 LEFT, RIGHT, BOTTOM = 58, 14, 44
+WIDER = 1.2
+"""A phone shows letters in this proportion, because the whole drawing is smaller there (static/bench/bench.css)."""
 ROW = 44
 """Height of a row of a forest plot."""
 AXIS = 'class="axis" stroke="#85857f"'
@@ -109,7 +111,7 @@ def _draw(chart: Chart, width: int, height: int, top: int) -> list[str]:
 def _frame(chart: Chart, width: int, height: int, top: int) -> Frame:
     left, right, bottom = LEFT, width - RIGHT, height - BOTTOM
     if chart.sideways:
-        left = 24 + math.ceil(max(text_width(_cut(name)) for name in chart.categories))
+        left = 24 + math.ceil(WIDER * max(text_width(_cut(name)) for name in chart.categories))
     elif chart.names == "ends":
         right -= 10 + math.ceil(max((text_width(s.name) for s in chart.series if s.quiet), default=0))
     elif not chart.categories and any(series.low for series in chart.series):

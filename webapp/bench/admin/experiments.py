@@ -157,7 +157,7 @@ class ExperimentAdmin(ModelAdmin):
         ("Options", {"classes": ["collapse"], "fields": ["options", "judge_options"]}),
         ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
     ]
-    list_display = ["name", "state", "task", "method", "judge", "k", "n", "created_at", "live_link"]
+    list_display = ["name", "state", "task", "method", "judge", "created_at", "live_link"]
     list_filter = ["status", "task", "method", "judge"]
     search_fields = ["name", "public_id"]
     actions = ["start", "pause", "resume", "cancel"]

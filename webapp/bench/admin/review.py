@@ -50,7 +50,7 @@ class TrialPlanAdmin(ModelAdmin):
         (
             None,
             {
-                "fields": ["study", ("attention", "gold", "repeated")],
+                "fields": ["study", "attention", "gold", "repeated"],
                 "description": "While the next round is made, participants judge these sets as they judge a round. The "
                 "answers are stored and flagged, never dropped and never given to a method. Attention and repeated "
                 "sets show an earlier round, so they begin after the first. Fixed once somebody consented.",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
-from webapp.archive.study_results import Result, read_results
+from webapp.archive.study_results import Result, RoundScore, read_results
 from webapp.base.charts import Chart, Series
 from webapp.base.statistics.group_tests import Comparison, Group, Mean, compare_groups, summarize_mean
 from webapp.base.statistics.proportions import Interval, format_p
 from webapp.experiments.figures import short_metric
 from webapp.studies.models import Arm, Study
-from webapp.studies.questionnaires.scored import ScoredQuestionnaire, list_scored
+from webapp.studies.questionnaires.scored import Measured, Rating, ScoredQuestionnaire, list_ratings, list_scored
 
 PEOPLE, PANELS = "participant", "panel"
 JITTER = 0.16
@@ -80,14 +81,27 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class RoundCurve:
+    """A number that every round has, in all arms."""
+
+    slug: str
+    title: str
+    label: str
+    """What the axis says, with the unit."""
+    means: Mapping[str, Mapping[int, Mean]]
+    """By arm and round."""
+    measure: str = ""
+    """The slug of the measure beside which it stands; empty if there is none."""
+    covers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
 class StudyResults:
     results: tuple[Result, ...]
     """Every experiment, also those that do not count."""
     arms: tuple[Arm, ...]
     outcomes: tuple[Outcome, ...]
-    rounds: Mapping[str, Mapping[int, Mean]]
-    """By arm and round: the score of the pick."""
-    rounds_label: str
+    curves: tuple[RoundCurve, ...]
 
     @property
     def counted(self) -> list[Result]:
@@ -102,13 +116,18 @@ def read_study_results(study: Study) -> StudyResults:
     same = (PREFERRED, *map(make_score_measure, list_scored(study)), DRAWN, CHOOSING)
     measures = [*scored, *((measure, arms) for measure in same)]
     outcomes = [_compare(measure, counted, members) for measure, members in measures]
-    one_task = len(scored) == 1
     return StudyResults(
         results=tuple(found),
         arms=tuple(arms),
         outcomes=tuple(one for one in outcomes if _says_something(one)),
-        rounds=_summarize_rounds(counted, arms) if one_task else {},
-        rounds_label=scored[0][0].label if one_task else "",
+        curves=tuple(
+            one
+            for one in (
+                *(_build_score_curve(measure, counted, arms) for measure, _ in scored if len(scored) == 1),
+                *_build_asked_curves(study, counted, arms),
+            )
+            if one.means
+        ),
     )
 
 
@@ -157,20 +176,46 @@ def group_values(results: Sequence[Result], read: Callable[[Result], float | Non
     return {unit: fmean(own) for unit, own in values.items()}
 
 
-def _summarize_rounds(counted: Sequence[Result], arms: Sequence[Arm]) -> dict[str, dict[int, Mean]]:
+def _build_score_curve(measure: Measure, counted: Sequence[Result], arms: Sequence[Arm]) -> RoundCurve:
+    means = _summarize_rounds(counted, arms, lambda one: one.score)
+    return RoundCurve("arms-rounds", "Final score of the pick of each round", measure.label, means, measure.slug)
+
+
+def _build_asked_curves(study: Study, counted: Sequence[Result], arms: Sequence[Arm]) -> list[RoundCurve]:
+    """What people answered after several rounds: scores of questionnaires, else each scale."""
+    asked: list[Measured] = [*list_scored(study), *list_ratings(study)]
+    curves = []
+    for one in asked:
+        means = _summarize_rounds(counted, arms, partial(_read_answer, one.column))
+        if len({number for rounds in means.values() for number in rounds}) > 1:
+            slug, (low, high) = one.column.replace("_", "-"), one.range
+            label = one.codes if isinstance(one, Rating) else f"score, {low:g} to {high:g}"
+            measure = "" if isinstance(one, Rating) else slug
+            curves.append(
+                RoundCurve(f"rounds-{slug}", f"{one.name} after each round", label, means, measure, one.range)
+            )
+    return curves
+
+
+def _read_answer(column: str, one: RoundScore) -> float | None:
+    return one.scores.get(column)
+
+
+def _summarize_rounds(
+    counted: Sequence[Result], arms: Sequence[Arm], read: Callable[[RoundScore], float | None]
+) -> dict[str, dict[int, Mean]]:
     found: dict[str, dict[int, Mean]] = {}
     for arm in arms:
         mine = [result for result in counted if result.arm == arm]
-        numbers = sorted({one.number for result in mine for one in result.rounds})
-        for number in numbers:
-            values = group_values(mine, lambda result, at=number: _read_round(result, at))  # type: ignore[misc]
+        for number in sorted({one.number for result in mine for one in result.rounds}):
+            values = group_values(mine, lambda result, at=number: _read_round(result, at, read))  # type: ignore[misc]
             if values:
                 found.setdefault(arm.name, {})[number] = summarize_mean(list(values.values()))
     return found
 
 
-def _read_round(result: Result, number: int) -> float | None:
-    return next((one.score for one in result.rounds if one.number == number), None)
+def _read_round(result: Result, number: int, read: Callable[[RoundScore], float | None]) -> float | None:
+    return next((read(one) for one in result.rounds if one.number == number), None)
 
 
 # --- in words -------------------------------------------------------------------------------------------------
@@ -257,9 +302,8 @@ def build_charts(found: StudyResults) -> list[Chart]:
         charts.append(build_arms_chart(outcome))
         if len(outcome.comparisons) > 1 and outcome.explained:
             charts.append(build_effects_chart(outcome))
-        if outcome is found.outcomes[0] and found.rounds:
-            charts.append(build_rounds_chart(found.rounds, found.rounds_label))
-    return charts
+        charts += [build_rounds_chart(one) for one in found.curves if one.measure == outcome.measure.slug]
+    return charts + [build_rounds_chart(one) for one in found.curves if not one.measure]
 
 
 def build_arms_chart(outcome: Outcome) -> Chart:
@@ -345,10 +389,10 @@ def build_effects_chart(outcome: Outcome) -> Chart:
     )
 
 
-def build_rounds_chart(rounds: Mapping[str, Mapping[int, Mean]], label: str) -> Chart:
-    """The score of each round's pick: one line per arm."""
+def build_rounds_chart(curve: RoundCurve) -> Chart:
+    """One line per arm over the rounds."""
     series = []
-    for arm, means in rounds.items():
+    for arm, means in curve.means.items():
         bounds = [one.interval for one in means.values()]
         series.append(
             Series(
@@ -359,13 +403,14 @@ def build_rounds_chart(rounds: Mapping[str, Mapping[int, Mean]], label: str) -> 
                 tuple(one.high if one else None for one in bounds),
             )
         )
-    last = max((number for means in rounds.values() for number in means), default=2)
+    last = max((number for means in curve.means.values() for number in means), default=2)
     return Chart(
-        slug="arms-rounds",
-        title="Final score of the pick of each round by arm: mean with 95% interval",
+        slug=curve.slug,
+        title=f"{curve.title} by arm: mean with 95% interval",
         x_label="round",
-        y_label=label,
+        y_label=curve.label,
         series=tuple(series),
         x_range=(1, max(2, last)),
         whole_x=True,
+        covers=curve.covers,
     )

@@ -80,7 +80,7 @@ def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
         "power": table,
         "rates": figures.RATES,
         "power_alpha": figures.first_alpha(poll, pairs),
-        "power_figure": draw_figure(figures.power_chart(table), address, 640, 240),
+        "power_figure": draw_figure(figures.power_chart(table), address, 480, 220),
     }
 
 

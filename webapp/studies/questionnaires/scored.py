@@ -1,13 +1,14 @@
-"""The scores of a study's questionnaires: which there are, and each person's at each moment."""
+"""The scores and ratings of a study's questionnaires: which there are, and each person's at each moment."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from webapp.studies.models import Participant, Study
+from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Answer, Item, Questionnaire, Response
 from webapp.studies.questionnaires.moments import place_questionnaire
 from webapp.studies.questionnaires.scores import SCORES, Score
@@ -30,10 +31,40 @@ class ScoredQuestionnaire:
     def range(self) -> tuple[float, float]:
         return self.score.find_range(self.items)
 
+    def compute(self, values: Mapping[int, Any]) -> float | None:
+        """The score of stored values by item."""
+        return self.score.compute(self.items, values)
+
+
+@dataclass(frozen=True)
+class Rating:
+    """A scale, or a row of a grid, that is asked between rounds in a questionnaire without a score."""
+
+    questionnaire: Questionnaire
+    item: Item
+    place: int
+    """Among the item's columns."""
+    column: str
+    name: str
+    codes: str
+    """What its steps mean."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        return 1, self.item.steps
+
+    def compute(self, values: Mapping[int, Any]) -> float | None:
+        """The step as it was given: a row that says the opposite is not turned round."""
+        cell = KINDS[self.item.kind].list_cells(self.item, values.get(self.item.pk))[self.place]
+        return None if cell is None else float(cell)
+
+
+Measured = ScoredQuestionnaire | Rating
+
 
 @dataclass(frozen=True)
 class GivenScore:
-    """The score of one person at one moment."""
+    """A score or rating of one person at one moment."""
 
     participant: int
     experiment: int | None
@@ -56,9 +87,26 @@ def list_scored(study: Study) -> list[ScoredQuestionnaire]:
     return found
 
 
-def read_scores(scored: Iterable[ScoredQuestionnaire], people: Iterable[Participant]) -> list[GivenScore]:
-    """Every score that these people gave, in the order in which they sent their answers."""
-    by_questionnaire = {one.questionnaire.pk: one for one in scored}
+def list_ratings(study: Study) -> list[Rating]:
+    """The scales and rows that are asked between rounds, where they make no score."""
+    between = study.questionnaires.filter(placement=Questionnaire.Placement.ROUNDS).exclude(score__in=SCORES)
+    found = []
+    for row in sorted(between.prefetch_related("items"), key=place_questionnaire):
+        for item in row.items.all():
+            kind = KINDS[item.kind]
+            if kind.list_points(item, None):
+                found += [
+                    Rating(row, item, place, column.name, " ".join(column.question.split()), column.codes)
+                    for place, column in enumerate(kind.list_columns(item))
+                ]
+    return found
+
+
+def read_scores(measured: Iterable[Measured], people: Iterable[Participant]) -> list[GivenScore]:
+    """Every score and rating that these people gave, in the order in which they sent their answers."""
+    by_questionnaire: defaultdict[int, list[Measured]] = defaultdict(list)
+    for one in measured:
+        by_questionnaire[one.questionnaire.pk].append(one)
     if not by_questionnaire:
         return []
     sent = Response.objects.filter(questionnaire__in=by_questionnaire, participant__in=people).exclude(sent_at=None)
@@ -67,8 +115,8 @@ def read_scores(scored: Iterable[ScoredQuestionnaire], people: Iterable[Particip
         values[response][item] = value
     found = []
     for row in sent.order_by("sent_at", "pk"):
-        one = by_questionnaire[row.questionnaire_id]
-        value = one.score.compute(one.items, values[row.pk])
-        if value is not None:
-            found.append(GivenScore(row.participant_id, row.experiment_id, row.round, one.column, value))
+        for one in by_questionnaire[row.questionnaire_id]:
+            value = one.compute(values[row.pk])
+            if value is not None:
+                found.append(GivenScore(row.participant_id, row.experiment_id, row.round, one.column, value))
     return found

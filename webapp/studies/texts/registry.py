@@ -38,5 +38,5 @@ def list_texts(study: Study) -> list[Text]:
                 if source:
                     name = str(row._meta.get_field(field).verbose_name)  # type: ignore[union-attr]
                     title = kind.title if isinstance(row, Study) else f"{kind.title} {number}"
-                    found.setdefault(source, Text(f"{title}: {name}", source))
+                    found.setdefault(source, Text(f"{title}: {name}", source, stays=field == "contact"))
     return list(found.values())
