@@ -25,6 +25,7 @@ from trainer.run import device_and_gpu
 from webapp import health
 from webapp.backup.archive import describe_size
 from webapp.base import scratch
+from webapp.base.database import read_now
 from webapp.experiments import provenance, workers
 from webapp.experiments.models import Worker
 
@@ -86,19 +87,12 @@ def examine_store() -> Iterator[Finding]:
     yield ok("wrote, read and deleted a file")
 
 
-def read_database_time() -> datetime:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT CURRENT_TIMESTAMP" if connection.vendor != "sqlite" else "SELECT datetime('now')")
-        found = cursor.fetchone()[0]
-    return found if isinstance(found, datetime) else datetime.fromisoformat(found).replace(tzinfo=UTC)
-
-
 def examine_clock() -> Iterator[Finding]:
-    off = abs((datetime.now(UTC) - read_database_time()).total_seconds())
-    advice = "keep both clocks in time (timedatectl set-ntp true): leases and undo times compare them"
+    off = abs((datetime.now(UTC) - read_now()).total_seconds())
+    advice = "keep both in time (timedatectl set-ntp true): a store in a bucket and codes for signing in need it"
     if off > CLOCK_FAIL:
         yield fail(f"{off:.0f} s away from the database's", advice)
-    elif off > CLOCK_WARN and connection.vendor != "sqlite":  # SQLite's has whole seconds, and is this machine's
+    elif off > CLOCK_WARN:
         yield warn(f"{off:.1f} s away from the database's", advice)
     else:
         yield ok("that of the database")

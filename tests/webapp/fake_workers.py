@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 
 from llm import records
+from webapp.base import claims
 from webapp.experiments import leases, loop, request_results
 from webapp.experiments.candidates import find_candidate
 from webapp.experiments.execute.train import read_outcomes
@@ -97,3 +99,10 @@ def do_work(row: Experiment, failed: tuple[int, ...] = (), until: str = "") -> N
 
 def make_pick(best: str, worst: str | None, reason: str = "") -> Any:
     return records.result_to_json("Judge", records.Pick(best, worst, reason))
+
+
+def fall_silent(model: Any = Job) -> None:
+    """As if this process had seen no new heartbeat of running rows for longer than a lease."""
+    claims.find_abandoned(model)
+    seen = claims._first_seen[model]
+    claims._first_seen[model] = {beat: since - settings.LEASE_SECONDS - 1 for beat, since in seen.items()}

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import bench_rows, rows
+from tests.webapp.fake_workers import fall_silent
 from webapp.archive import export, tasks, work
 from webapp.archive.models import Export, Import, Origin
 from webapp.audit.models import Entry
@@ -222,7 +223,7 @@ class TestWork:
         work.claim_task(task)
         work.requeue_abandoned()
         assert Export.objects.get().status == "running"
-        Export.objects.update(heartbeat=timezone.now() - timedelta(seconds=settings.LEASE_SECONDS + 1))
+        fall_silent(Export)
         work.requeue_abandoned()
         assert Export.objects.get().status == "queued"
         assert tasks.carry_out_task("export", task.pk)
@@ -230,8 +231,8 @@ class TestWork:
             assert package.testzip() is None
 
     def test_gives_up_in_the_end(self, study, settings):
-        gone = timezone.now() - timedelta(hours=1)
-        Export.objects.create(study=study, by="ada", status="running", heartbeat=gone, attempt=settings.ATTEMPTS)
+        Export.objects.create(study=study, by="ada", status="running", attempt=settings.ATTEMPTS)
+        fall_silent(Export)
         work.requeue_abandoned()
         assert Export.objects.get().status == "failed" and "disappeared" in Export.objects.get().error
 

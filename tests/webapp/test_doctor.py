@@ -105,7 +105,7 @@ def test_a_database_that_is_away_is_said_once(tmp_path):
 
 def test_clock_disk_and_memory(db, monkeypatch, data):
     assert [finding.state for finding in doctor.examine_clock()] == ["ok"]
-    monkeypatch.setattr(doctor, "read_database_time", lambda: datetime.now(UTC) + timedelta(hours=1))
+    monkeypatch.setattr(doctor, "read_now", lambda: datetime.now(UTC) + timedelta(hours=1))
     [finding] = doctor.examine_clock()
     assert finding.state == "fail" and "3600 s away" in finding.text
     usage = namedtuple("usage", "total used free")

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from tests.webapp.fake_workers import advance, create_experiment, find_job
+from tests.webapp.fake_workers import advance, create_experiment, fall_silent, find_job
 from tests.webapp.servers import wait_for
 from webapp.base import claims, processes
 from webapp.celery import app
@@ -96,7 +96,7 @@ class TestLease:
         """A worker that was taken for dead comes back with a result, after another has given one."""
         request = row.requests.get(kind="Write")
         late = claim(row)
-        age(late.job, 3600)
+        fall_silent()
         assert leases.requeue_abandoned() == 1
         with claim(row) as lease, lease.settle():
             request_results.complete(request, [{"id": "1-1", "source": "second", "parent": None}])
@@ -110,7 +110,7 @@ class TestLease:
 
     def test_who_lost_it_stops_at_the_next_beat(self, row: Experiment) -> None:
         lease = claim(row)
-        age(lease.job, 3600)
+        fall_silent()
         leases.requeue_abandoned()
         with pytest.raises(leases.ClaimLost):
             lease.beat()
@@ -296,9 +296,9 @@ class TestStrikes:
 
 class TestStale:
     def test_a_silent_worker_loses_its_job(self, row: Experiment) -> None:
-        lease = claim(row)
+        claim(row)
         assert leases.requeue_abandoned() == 0
-        age(lease.job, settings.LEASE_SECONDS + 1)
+        fall_silent()
         assert leases.requeue_abandoned() == 1
         saved = find_job(row, "write")
         assert (saved.status, saved.strikes, saved.owner) == ("queued", 1, "")

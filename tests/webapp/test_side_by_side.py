@@ -71,7 +71,9 @@ def find_breaking(migration: Any) -> Iterator[Any]:
             continue
         if isinstance(operation, AddField) and (field.null or field.many_to_many or field.has_db_default()):
             continue
-        if isinstance(operation, AlterField) and (field.null or field.choices):  # it takes what it took before
+        if isinstance(operation, AlterField) and (
+            field.null or field.choices or field.has_db_default()
+        ):  # it takes what it took before
             continue
         yield operation
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from webapp.archive.models import Export, Import
 from webapp.archive.unpack import Refused
 from webapp.base import processes
-from webapp.base.broker import send_message
+from webapp.base.broker import is_unheard, send_message
 from webapp.base.claims import Claim, ClaimLost, Interrupted, claim_row, find_abandoned, requeue_row, select_held
 from webapp.base.store import store
 from webapp.base.store_interface import StoreError
@@ -113,12 +110,11 @@ def mark_failed(task: Task, error: str) -> None:
 
 def requeue_abandoned() -> None:
     """Queue the tasks of workers that died, and call workers again for tasks that none has taken."""
-    unheard = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=RING_SECONDS))
     for kind in KINDS.values():
         for task in find_abandoned(kind):
             if task.attempt >= settings.ATTEMPTS:
                 mark_failed(task, "Its worker disappeared again and again.")
             else:
                 requeue_row(task)
-        for task in kind._default_manager.filter(unheard, status=kind.Status.QUEUED):
+        for task in kind._default_manager.filter(is_unheard(RING_SECONDS), status=kind.Status.QUEUED):
             call_worker(task)

@@ -10,14 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import F
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from webapp.base import processes
 from webapp.base.database import CONNECTION_ERRORS
@@ -68,11 +67,20 @@ def requeue_row(row: Any, **values: Any) -> int:
     return int(select_held(row).update(status=type(row).Status.QUEUED, owner="", **values))
 
 
+_first_seen: dict[Any, dict[tuple[str, datetime], float]] = {}
+"""By model, (owner, heartbeat) of each running row: when this process first saw it, by its monotonic clock."""
+
+
 def find_abandoned(model: Any) -> list[Any]:
-    """Running rows whose worker is gone: its process on this machine has ended, or its heartbeat is too old."""
-    running = model._default_manager.filter(status=model.Status.RUNNING)
-    silent_since = timezone.now() - timedelta(seconds=settings.LEASE_SECONDS)
-    return [row for row in running if row.heartbeat < silent_since or processes.has_ended(row.owner)]
+    """Running rows whose worker is gone: its process on this machine has ended, or this process has seen no new
+    heartbeat for PREFINE_LEASE_SECONDS. No clocks are compared, since one of them may be wrong, or set meanwhile.
+    """
+    running = list(model._default_manager.filter(status=model.Status.RUNNING))
+    now, before = time.monotonic(), _first_seen.get(model, {})
+    seen = {(row.owner, row.heartbeat): before.get((row.owner, row.heartbeat), now) for row in running}
+    _first_seen[model] = seen
+    silent_since = now - settings.LEASE_SECONDS
+    return [row for row in running if seen[row.owner, row.heartbeat] < silent_since or processes.has_ended(row.owner)]
 
 
 class Claim:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -32,6 +33,17 @@ def retry_while_away(action: Callable[[], T]) -> T:
             if time.monotonic() > until:
                 raise
             time.sleep(PAUSE_SECONDS)
+
+
+def read_now() -> datetime:
+    """The time by the database's clock: what several processes compare is read from it, as their own may differ."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')")
+            return datetime.fromisoformat(cursor.fetchone()[0]).replace(tzinfo=UTC)
+        cursor.execute("SELECT STATEMENT_TIMESTAMP()")
+        now: datetime = cursor.fetchone()[0]
+        return now
 
 
 class CommitCounter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import secrets
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -40,10 +41,10 @@ REFUSALS = {
     "InvalidAccessKeyId": "does not know the key of PREFINE_STORE_URL",
     "NoSuchBucket": "has no such bucket; create it, or correct PREFINE_STORE_URL",
     "PermanentRedirect": "is in another region; name it in PREFINE_STORE_URL",
-    "RequestTimeTooSkewed": "says that this machine's clock is wrong",
     "SignatureDoesNotMatch": "does not accept the secret of PREFINE_STORE_URL",
 }
 """What a person has to change, by the server's error code."""
+WRONG_CLOCK = "RequestTimeTooSkewed"
 
 
 class S3Store:
@@ -211,6 +212,8 @@ class S3Store:
                 raise FileNotFoundError(f"the store has no file {key}") from error
             if code in REFUSALS:
                 raise StoreError(f"{place} {REFUSALS[code]} ({code})", permanent=True) from error
+            if code == WRONG_CLOCK:  # clocks are set right without anything else being changed
+                raise StoreError(f"{place} says that the clock of {socket.gethostname()} is wrong ({code})") from error
             raise StoreError(f"{place} failed: {error}") from error
         except (NoCredentialsError, PartialCredentialsError) as error:
             raise StoreError(f"PREFINE_STORE_URL has no key, and this machine has none for {place}", True) from error

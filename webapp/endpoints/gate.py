@@ -12,10 +12,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from django.db import connection, transaction
 from django.db.models import Q
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from llm.backend import without_credentials
-from webapp.base.database import CONNECTION_ERRORS, retry_while_away
+from webapp.base.database import CONNECTION_ERRORS, read_now, retry_while_away
 from webapp.base.processes import get_machine, has_ended
 from webapp.endpoints.models import Call, Endpoint
 
@@ -70,7 +70,7 @@ class EndpointGate:
             return None
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
-            now = timezone.now()
+            now = read_now()
             over, lost = Q(ended_at__lt=now - 2 * MINUTE), Q(ended_at=None, started_at__lt=now - self.lost)
             endpoint.calls.filter(over | lost).delete()
             if not self._has_room(endpoint, tokens):
@@ -81,23 +81,23 @@ class EndpointGate:
     @_close_connection_after
     def leave(self, ticket: int, tokens: int | None) -> None:
         known = {} if tokens is None else {"tokens": tokens}
-        retry_while_away(lambda: Call.objects.filter(pk=ticket).update(ended_at=timezone.now(), **known))
+        retry_while_away(lambda: Call.objects.filter(pk=ticket).update(ended_at=Now(), **known))
 
     @_close_connection_after
     def rest(self, seconds: float) -> None:
         retry_while_away(lambda: self._rest(seconds))
 
     def _rest(self, seconds: float) -> None:
-        until = timezone.now() + timedelta(seconds=seconds)
         with transaction.atomic():
             endpoint = Endpoint.objects.select_for_update().get(address=self.address)
+            until = read_now() + timedelta(seconds=seconds)
             if endpoint.closed_until is None or endpoint.closed_until < until:
                 endpoint.closed_until = until
                 endpoint.save(update_fields=["closed_until"])
 
     def _has_room(self, endpoint: Endpoint, tokens: int) -> bool:
         """Whether one more request of this size may start. If no tokens are in use, any size may."""
-        now = timezone.now()
+        now = read_now()
         if endpoint.closed_until is not None and now < endpoint.closed_until:
             return False
         use = measure_use(endpoint, now, self.lost)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import F, Max, Q
+from django.db.models import F, Max
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from trainer.records import FINAL
-from webapp.base.broker import send_message
+from webapp.base.broker import is_unheard, send_message
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL, name_queue
 
@@ -98,8 +96,7 @@ def ring_again() -> int:
         queued = Job.objects.filter(status=Job.Status.QUEUED, kind__in=kinds, experiment__paused=False)
         for job in queued.order_by("id")[:RINGS_PER_TICK]:
             pause = min(FIRST_RING_SECONDS * 2 ** max(0, job.rings - 1), LAST_RING_SECONDS)
-            due = Q(rung_at=None) | Q(rung_at__lt=timezone.now() - timedelta(seconds=pause))
-            if Job.objects.filter(due, pk=job.pk, status=Job.Status.QUEUED, rings=job.rings).exists():
+            if Job.objects.filter(is_unheard(pause), pk=job.pk, status=Job.Status.QUEUED, rings=job.rings).exists():
                 ring(job)
                 rung += 1
     return rung

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -11,7 +12,6 @@ from typing import Any, Self
 from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from trainer.records import FINAL
 from webapp.base import logs
@@ -66,6 +66,7 @@ class Lease(Claim):
         self.report = report
         """Called with each progress, for the command line."""
         self.progress: dict[str, Any] = {}
+        self._began = time.monotonic()
         self._course = list[courses.Point]()
         self._settled = False
 
@@ -91,8 +92,8 @@ class Lease(Claim):
     def _describe_progress(self) -> dict[str, Any]:
         """The worker's last report, with the job's course so far."""
         fraction = self.progress.get("fraction")
-        if fraction is not None and self.job.started_at:
-            seconds = (timezone.now() - self.job.started_at).total_seconds()
+        if fraction is not None:
+            seconds = time.monotonic() - self._began
             self._course = courses.note_progress(self._course, seconds, fraction)
         return {**self.progress, "course": self._course} if self._course else self.progress
 

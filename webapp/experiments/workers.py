@@ -11,11 +11,10 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from trainer import machine
 from webapp.base import processes
-from webapp.base.database import CONNECTION_ERRORS, PollSchedule
+from webapp.base.database import CONNECTION_ERRORS, PollSchedule, read_now
 from webapp.experiments import provenance
 from webapp.experiments.models import Worker
 from webapp.experiments.protocol import PROTOCOL
@@ -40,13 +39,13 @@ def is_alive(worker: Worker) -> bool:
     """Whether the worker runs, as far as its heartbeat and this machine tell."""
     if worker.stopped_at or processes.has_ended(worker.owner):
         return False
-    return timezone.now() - worker.heartbeat <= timedelta(seconds=3 * get_beat_seconds())
+    return read_now() - worker.heartbeat <= timedelta(seconds=3 * get_beat_seconds())
 
 
 def register(name: str, kind: str, device: str) -> Worker:
     """Take the name, also from a worker that has ended. Raises NameTaken while another one bears it."""
-    Worker.objects.filter(heartbeat__lt=timezone.now() - REMEMBERED).delete()
-    now = timezone.now()
+    Worker.objects.filter(heartbeat__lt=Now() - REMEMBERED).delete()
+    now = read_now()
     facts = {
         "kind": kind,
         "owner": processes.make_owner(),

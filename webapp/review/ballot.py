@@ -9,12 +9,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
-from django.utils import timezone
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from trainer.records import FINAL
+from webapp.base.database import read_now
 from webapp.base.http import strip_nul
 from webapp.experiments import events, loop
 from webapp.experiments.kinds import get_judgement
@@ -97,7 +98,7 @@ def find_vote(screening: Screening) -> Vote | None:
 def undo_vote(vote: Vote) -> bool:
     """Take a vote back; False when it is locked already."""
     with transaction.atomic():
-        undone = Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(undone_at=timezone.now())
+        undone = Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(undone_at=Now())
         if undone:
             events.emit(vote.request.experiment, "undone", "The participant took the choice back", public=True)
     return bool(undone)
@@ -105,10 +106,11 @@ def undo_vote(vote: Vote) -> bool:
 
 def lock_due_votes(votes: QuerySet[Vote] | None = None) -> int:
     """Lock every vote (or those in `votes`) that can no longer be taken back. Returns how many requests it answered."""
-    oldest = timezone.now() - timedelta(seconds=settings.UNDO_SECONDS)
+    undo = timedelta(seconds=settings.UNDO_SECONDS)
+    over = Q(created_at__lte=Now() - undo) | Q(created_at__gt=Now() + undo)  # later: the clock was set back
     scope = (Vote.objects.all() if votes is None else votes).filter(undone_at=None, locked_at=None)
     # A vote in an experiment that has failed waits, unlocked, until the experiment is live again.
-    due = scope.filter(created_at__lte=oldest, request__experiment__status__in=LIVE)
+    due = scope.filter(over, request__experiment__status__in=LIVE)
     return sum(_lock(vote) for vote in due.select_related("request", "best__iteration", "worst__iteration"))
 
 
@@ -120,7 +122,7 @@ def _lock(vote: Vote) -> bool:
         return False
     if not experiment.live:  # a vote that is locked in a failed experiment would never become an answer
         return False
-    if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=timezone.now()):
+    if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=Now()):
         return False
     settled = panels.settle_request(vote.request)
     if not settled:  # the page of other members says how many still choose
@@ -129,8 +131,10 @@ def _lock(vote: Vote) -> bool:
 
 
 def compute_undo_seconds(vote: Vote) -> float:
-    age = (timezone.now() - vote.created_at).total_seconds()
-    return 0.0 if vote.locked_at or vote.undone_at else max(0.0, settings.UNDO_SECONDS - age)
+    if vote.locked_at or vote.undone_at:
+        return 0.0
+    age = (read_now() - vote.created_at).total_seconds()
+    return float(max(0.0, settings.UNDO_SECONDS - max(0.0, age)))
 
 
 def resolve_choice(screening: Screening | Trial, choice: Choice, needs_worst: bool) -> tuple[int, int | None] | str:

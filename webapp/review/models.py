@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from webapp.experiments.models import Candidate, Clip, Request
 from webapp.studies.models import Participant, Study, new_token
@@ -22,7 +23,7 @@ class Screening(models.Model):
     seed = models.PositiveBigIntegerField()
     order = models.JSONField()
     """Candidate primary keys in the order shown; the first is letter A."""
-    opened_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["request", "participant"], name="one_screening_per_viewer")]
@@ -70,7 +71,8 @@ class Vote(models.Model):
     tags = models.JSONField(default=list)
     client = models.JSONField(default=dict)
     """What the browser measured: see webapp.review.telemetry."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    """By the database's clock, which the end of the undo time is compared with."""
     undone_at = models.DateTimeField(null=True)
     locked_at = models.DateTimeField(null=True)
 

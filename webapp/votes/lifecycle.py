@@ -9,6 +9,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.audit import record
@@ -175,8 +176,9 @@ def close_full_polls() -> int:
 @transaction.atomic
 def close_if_full(poll: Poll) -> bool:
     poll = lock_poll(poll.pk)
-    latest = timezone.now() - timedelta(seconds=settings.UNDO_SECONDS)
-    undoable = Evaluator.objects.filter(poll=poll, finished_at__gt=latest, withdrawn_at=None)
+    undo = timedelta(seconds=settings.UNDO_SECONDS)
+    undoable = Evaluator.objects.filter(poll=poll, finished_at__gt=Now() - undo, withdrawn_at=None)
+    undoable = undoable.filter(finished_at__lte=Now() + undo)  # later: the database's clock was set back
     return is_full(poll) and not undoable.exists() and close_poll(poll)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
 from django.db import models
+from django.db.models.functions import Now
 from django.urls import reverse
 
 from webapp.experiments.models import Candidate, Clip
@@ -305,7 +306,8 @@ class Vote(models.Model):
     """1 slightly, 2 clearly, 3 much; null if it was not asked or there is no difference."""
     client = models.JSONField(default=dict)
     """What the browser measured: milliseconds to decide, plays, focus lost."""
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    """By the database's clock, which the end of the undo time is compared with."""
 
     def __str__(self) -> str:
         return f"{self.showing}: {self.choice}"

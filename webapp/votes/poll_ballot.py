@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from webapp.base.database import read_now
 from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 
@@ -42,8 +43,8 @@ def find_last_vote(evaluator: Evaluator) -> Vote | None:
 
 def compute_undo_seconds(vote: Vote) -> float:
     """How much longer this answer may be taken back, until the next one."""
-    age = (timezone.now() - vote.created_at).total_seconds()
-    return float(max(0.0, settings.UNDO_SECONDS - age))
+    age = (read_now() - vote.created_at).total_seconds()
+    return float(max(0.0, settings.UNDO_SECONDS - max(0.0, age)))
 
 
 def take_back(evaluator: Evaluator, token: str) -> str:
@@ -112,6 +113,6 @@ def _save_vote(poll: Poll, evaluator: Evaluator, showing: Showing, answer: Answe
         client={key: value for key, value in answer.client.items() if key in CLIENT_KEYS},
     )
     if find_current_showing(evaluator) is None:
-        Evaluator.objects.filter(pk=evaluator.pk).update(finished_at=timezone.now())
+        Evaluator.objects.filter(pk=evaluator.pk).update(finished_at=Now())
         lifecycle.close_if_full(poll)
     return ""

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils import timezone
 from unfold.admin import ModelAdmin
 
+from webapp.base.database import read_now
 from webapp.endpoints.gate import measure_use
 from webapp.endpoints.models import Endpoint
 
@@ -23,7 +23,7 @@ class EndpointAdmin(ModelAdmin):
     def now(self, endpoint: Endpoint) -> str:
         if endpoint.pk is None:
             return "Nothing has been asked yet."
-        moment = timezone.now()
+        moment = read_now()
         use = measure_use(endpoint, moment)
         text = f"{use.open} under way; {use.requests} requests and {use.tokens:,} tokens in the last minute"
         if endpoint.closed_until and moment < endpoint.closed_until:
