@@ -174,7 +174,7 @@ if _database["ENGINE"].endswith("postgresql"):
         **_database.get("OPTIONS", {}),
     }
     """A server that cannot be reached any more is given up sooner than a lease ends; the address may name others."""
-DATABASES = {"default": _database}
+DATABASES = {"default": {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True} | _database}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Messages only wake workers: losing all of them loses no work (docs/architecture.md).

@@ -16,7 +16,7 @@ import websockets
 
 from benchmarks.load.browser import Answer, Browser
 
-LIVE = re.compile(r'id="live" data-state="(\w+)"[^>]* hx-get="([^"]+)"')
+LIVE = re.compile(r'id="live" data-state="(\w+)"[^>]* data-every="(\d+)" hx-get="([^"]+)"')
 BALLOT = re.compile(r'<form id="ballot".*?</form>', re.DOTALL)
 ACTION = re.compile(r' action="([^"]+)"')
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
@@ -24,8 +24,10 @@ LETTER = re.compile(r'data-letter="(\w)"')
 MEDIUM = re.compile(r'"(/clip/[\w-]+/(?:poster/)?)"')
 STATIC = re.compile(r'(?:src|href)="(/(?:static|words)/[^"]+)"')
 WATCHED = '{"load_ms": 400, "decide_ms": 9000, "plays": 3, "enough": 1}'
-ASK_SECONDS, TELL_SECONDS = 3.0, 30.0
-"""How often a page asks while it waits, and how often it tells how its videos are watched."""
+TELL_SECONDS = 30.0
+"""How often a page tells how its videos are watched."""
+WAITING = ("waiting", "others")
+"""Pages that ask for their progress, as often as the server says."""
 HTMX = {"HX-Request": "true"}
 
 
@@ -58,6 +60,8 @@ class Person:
         self.browser, self.link, self.records, self.draw = browser, link, records, draw
         self.state, self.ask_at = "", ""
         """The page's name, and where it asks for news."""
+        self.every = 3.0
+        """After how many seconds it asks again while it waits."""
         self.seen_at: dict[str, float] = {}
         """When each page was shown last."""
         self.told_at: list[float] = []
@@ -86,7 +90,8 @@ class Person:
         if found is None:
             self.records.failures["a page without its state"] += 1
             return
-        before, (self.state, self.ask_at) = self.state, found.groups()
+        before, (self.state, every, self.ask_at) = self.state, found.groups()
+        self.every = float(every)
         self.seen_at[self.state] = time.time()
         form = BALLOT.search(html)
         self.ballot = form[0] if form else ""
@@ -115,11 +120,11 @@ class Person:
 
     async def ask_on(self) -> None:
         """Ask for news when told, and every few seconds while waiting: one question at a time."""
-        await asyncio.sleep(self.draw.uniform(0, ASK_SECONDS))
+        await asyncio.sleep(self.draw.uniform(0, self.every))
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.wanted.wait(), ASK_SECONDS)
-            if self.wanted.is_set() or self.state == "waiting":
+                await asyncio.wait_for(self.wanted.wait(), self.every)
+            if self.wanted.is_set() or self.state in WAITING:
                 name = "told page asks" if self.wanted.is_set() else "waiting page asks"
                 self.wanted.clear()
                 await self.ask(name)
@@ -127,6 +132,8 @@ class Person:
     async def ask(self, name: str) -> None:
         asked = self.ask_at
         answer = await self.records.time(name, self.browser.get(asked, **HTMX), (200, 204))
+        if answer and "x-ask-again" in answer.headers:
+            self.every = float(answer.headers["x-ask-again"])
         if answer and answer.headers.get("hx-retarget") == "#state" and self.ask_at == asked:
             self.take(answer.text)
 

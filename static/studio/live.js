@@ -1,7 +1,7 @@
 "use strict";
 /* Keeps the page where the participant is: told by the websocket, asking every few seconds where there is none. */
 (() => {
-  const POLL = 5000, PROGRESS = 3000, PATIENCE = 4000;
+  const POLL = 5000, PROGRESS = 3, PATIENCE = 4000;
   const state = document.getElementById("state");
   const banner = document.getElementById("connection");
   let open = false, away = false, page = null, said = "", bannerTimer;
@@ -34,7 +34,14 @@
 
   // --- asking ---
   setInterval(() => { if (!open) refresh(); }, POLL);
-  setInterval(() => { if (live()?.dataset.state === "waiting" && !document.hidden) refresh(); }, PROGRESS);
+  /** A page that waits asks for its progress; how often, the server says in seconds: the more pages, the less often. */
+  function askOn() {
+    setTimeout(() => {
+      if (["waiting", "others"].includes(live()?.dataset.state) && !document.hidden) refresh();
+      askOn();
+    }, 1000 * (live()?.dataset.every || PROGRESS));
+  }
+  askOn();
   document.body.addEventListener("htmx:sendError", (event) => {
     if (event.target.id !== "live") lost(gettext("That did not reach us. Nothing is lost: please try again in a moment."));
     else if (!away) setTimeout(() => { if (!open) lost(gettext("No connection at the moment. We keep trying; nothing is lost.")); }, PATIENCE);
@@ -46,7 +53,11 @@
     if (number) words.push(gettext("If this happens again, please tell the people who run this site this number:"), number);
     lost(words.join(" "));
   });
-  document.body.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful && away) back(); });
+  document.body.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful && away) back();
+    const every = event.target.id === "live" && event.detail.xhr.getResponseHeader("X-Ask-Again");
+    if (every) event.target.dataset.every = every;
+  });
 
   // --- a page gives way to another ---
   function arrived() {

@@ -22,6 +22,7 @@ from tests.webapp.exports import saved_export  # noqa: F401
 from tests.webapp.object_storage import any_store, s3_server, s3_store  # noqa: F401
 from tests.webapp.request_answers import register_method, without_heartbeat  # noqa: F401
 from tests.webapp.servers import migrated, postgres, redis, stack  # noqa: F401
+from webapp.experiments import durations
 
 
 def pytest_configure(config):
@@ -94,8 +95,9 @@ def folders(settings, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def idle_machine(monkeypatch):
-    """Estimates of the time left count what else runs on this machine."""
+    """Estimates of the time left count what else runs on this machine; pages share for seconds what was measured."""
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    monkeypatch.setattr(durations, "SHARED_SECONDS", 0.0)
 
 
 @pytest.fixture

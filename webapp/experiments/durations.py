@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import statistics
+import time
 from dataclasses import dataclass
 
 from django.db.models import QuerySet
@@ -46,6 +47,24 @@ class Usual:
 
 Known = dict[StepKey, Usual]
 """Measured jobs by step and settings, read once for many experiments."""
+SHARED_SECONDS = 10.0
+"""For how long pages share what was measured: they ask often, and it changes when a job ends."""
+
+
+class SharedKnown:
+    """Measured jobs that are read again every few seconds."""
+
+    def __init__(self) -> None:
+        self._known: Known = {}
+        self._old_at = 0.0
+
+    def get(self) -> Known:
+        if time.monotonic() >= self._old_at:
+            self._known, self._old_at = {}, time.monotonic() + SHARED_SECONDS
+        return self._known
+
+
+shared_known = SharedKnown()
 
 
 def measure_step(experiment: Experiment, step: str, known: Known) -> float | None:

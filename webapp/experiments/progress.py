@@ -93,10 +93,11 @@ class _State:
     in_line: bool
 
 
-def read_progress(experiment: Experiment) -> Progress:
-    """The progress of an experiment."""
+def read_progress(experiment: Experiment, known: Known | None = None) -> Progress:
+    """The progress of an experiment; `known` is what was measured already."""
     state = _read_states([experiment])[0]
-    return replace(_build_progress(state, {}), candidates=_read_candidates(experiment, state.iteration, state.job))
+    now = _build_progress(state, {} if known is None else known)
+    return replace(now, candidates=_read_candidates(experiment, state.iteration, state.job))
 
 
 def read_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:

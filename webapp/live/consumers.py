@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import time
 from collections.abc import Awaitable, Callable
@@ -42,6 +43,9 @@ def count_most_sockets() -> int:
 
 
 MOST_SOCKETS = count_most_sockets()
+LEAST_ASK_SECONDS = 3
+ASKS_PER_SECOND = 20.0
+"""How many waiting pages ask this process for their progress each second at most; each takes some 20 ms."""
 
 
 class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
@@ -111,6 +115,11 @@ class EventConsumer(AsyncJsonWebsocketConsumer):  # type: ignore[misc]
             return await super().decode_json(text_data)
         except ValueError:
             return None
+
+
+def compute_ask_seconds() -> int:
+    """After how many seconds a page that waits should ask for its progress again. It is told of all other changes."""
+    return max(LEAST_ASK_SECONDS, math.ceil(EventConsumer.sockets / ASKS_PER_SECOND))
 
 
 class StudioConsumer(EventConsumer):

@@ -28,7 +28,8 @@ RIGHTS_SECONDS = 60.0
 MOST_WAITING = 500
 """How many messages may wait for one page; a slower page must catch up from the outbox."""
 BEHIND = {"type": "tail.behind"}
-Row = tuple[int, int, str, str, bool]
+Row = tuple[int, int, str, str, bool, str | None]
+"""An event: id, experiment, kind, text, whether it is public, and the label of the only participant it is for."""
 PageKey = tuple[str, int]
 """An open page: ("bench", an experiment's primary key) or ("studio", a participant's)."""
 MessageQueue = asyncio.Queue[dict[str, Any]]
@@ -124,7 +125,7 @@ class Tail:
 
     def push(self, rows: Sequence[Row], people: Iterable[int]) -> None:
         """Each event to the bench; one "changed" to each of these participants."""
-        for number, experiment_id, kind, text, _ in rows:
+        for number, experiment_id, kind, text, *_ in rows:
             for queue in self.queues.get(("bench", experiment_id), ()):
                 put_message(queue, {"type": "bench.event", "id": number, "kind": kind, "text": text})
         for person in people:
@@ -150,15 +151,15 @@ def find_newest_id() -> int:
 
 def read_events(floor: int) -> list[Row]:
     rows = Event.objects.filter(id__gt=floor).order_by("id")
-    return list(rows.values_list("id", "experiment_id", "kind", "text", "public"))
+    return list(rows.values_list("id", "experiment_id", "kind", "text", "public", "payload__only"))
 
 
 def collect_news(window: Window) -> tuple[list[Row], list[int]]:
     """The events that have not been passed on yet, and the participants whose pages they may change."""
     rows = read_events(window.floor)
-    public = {row[1] for row in rows if row[4] and row[0] not in window.seen}
-    people = (
-        Assignment.objects.filter(experiment__in=public).order_by().values_list("participant", flat=True).distinct()
-    )
-    participants = list(people)  # read before the window moves, so that a failure here loses no event
-    return window.new(rows, time.monotonic()), participants
+    public = {(row[1], row[5]) for row in rows if row[4] and row[0] not in window.seen}
+    places = Assignment.objects.filter(experiment__in={experiment for experiment, _ in public}).order_by()
+    members = list(places.values_list("experiment", "participant", "participant__label"))
+    # People are read before the window moves, so that a failure here loses no event.
+    people = {person for experiment, person, label in members if {(experiment, None), (experiment, label)} & public}
+    return window.new(rows, time.monotonic()), sorted(people)

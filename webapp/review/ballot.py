@@ -23,7 +23,7 @@ from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review import panels, tags
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import LETTERS, find_letters, find_medium, find_readable
-from webapp.studies.models import Participant
+from webapp.studies.models import Assignment, Participant
 
 OUT_OF_DATE = gettext_noop("That page was out of date, so nothing was saved from it. This is where you are now.")
 ROUND_OVER = gettext_noop("That round is already over, so this choice was not counted. This is where you are now.")
@@ -68,6 +68,8 @@ def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResul
         except Experiment.DoesNotExist:
             return CastResult(None, _(OUT_OF_DATE))
         request = Request.objects.get(pk=screening.request_id)
+        request.experiment = experiment
+        screening.request, screening.participant = request, participant
         standing = find_standing_vote(request, participant)
         if standing:
             same = _is_same(standing, screening, choice)
@@ -79,7 +81,8 @@ def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResul
         if isinstance(chosen, str):
             return CastResult(None, chosen)
         vote = _save(screening, choice, *chosen)
-        events.emit(experiment, "voted", "The participant confirmed a choice", public=True)
+        told = {"only": participant.label}  # the pages of the others do not change before the vote is locked
+        events.emit(experiment, "voted", "The participant confirmed a choice", told, public=True)
         if choice.broken:
             text = f"{participant.label} says that something is wrong with the videos."
             events.emit(experiment, "reported", text, payload={"vote": vote.pk})
@@ -87,7 +90,8 @@ def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResul
 
 
 def find_standing_vote(request: Request, participant: Participant) -> Vote | None:
-    return Vote.objects.filter(request=request, screening__participant=participant, undone_at=None).first()
+    mine = Vote.objects.filter(request=request, screening__participant=participant, undone_at=None)
+    return mine.select_related("screening").first()
 
 
 def find_vote(screening: Screening) -> Vote | None:
@@ -100,7 +104,8 @@ def undo_vote(vote: Vote) -> bool:
     with transaction.atomic():
         undone = Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(undone_at=Now())
         if undone:
-            events.emit(vote.request.experiment, "undone", "The participant took the choice back", public=True)
+            told = {"only": vote.screening.participant.label}
+            events.emit(vote.request.experiment, "undone", "The participant took the choice back", told, public=True)
     return bool(undone)
 
 
@@ -125,8 +130,8 @@ def _lock(vote: Vote) -> bool:
     if not Vote.objects.filter(pk=vote.pk, undone_at=None, locked_at=None).update(locked_at=Now()):
         return False
     settled = panels.settle_request(vote.request)
-    if not settled:  # the page of other members says how many still choose
-        events.emit(vote.request.experiment, "chosen", "A choice can no longer be taken back", public=True)
+    if not settled:  # pages that say how many others still choose ask for it
+        events.emit(vote.request.experiment, "chosen", "A choice can no longer be taken back")
     return settled
 
 
@@ -233,3 +238,9 @@ def _describe_standing(vote: Vote, screening: Screening) -> str:
 
 def find_votes(experiment: Experiment) -> QuerySet[Vote]:
     return Vote.objects.filter(request__experiment=experiment)
+
+
+def find_votes_around(participant: Participant) -> QuerySet[Vote]:
+    """The votes in this person's experiments, those of others included."""
+    mine = Assignment.objects.filter(participant=participant)
+    return Vote.objects.filter(request__experiment__in=mine.values("experiment"))

@@ -53,6 +53,7 @@ def find_screening(request: Request, participant: Participant) -> Screening:
     screening, _ = Screening.objects.get_or_create(
         request=request, participant=participant, defaults={"seed": seed, "order": order}
     )
+    screening.request, screening.participant = request, participant  # their rows are there: none is read again
     return screening
 
 
@@ -110,7 +111,8 @@ def issue_tickets(participant: Participant, clips: Iterable[Clip], shown_in: str
         )
         size, poster_size = padding.compute_sizes([clip for clip in clips if clip.pk in ready])
         mine.filter(clip__in=ready).update(size=size, poster_size=poster_size)
-    return dict(mine.values_list("clip_id", "token"))
+        return dict(mine.values_list("clip_id", "token"))
+    return {pk: token for pk, (token, _) in known.items()}
 
 
 def find_letters(screening: Screening | Trial, candidates: Sequence[int | None]) -> list[str]:

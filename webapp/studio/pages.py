@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from llm.methods import METHODS
 from webapp.experiments import loop, progress
+from webapp.experiments.durations import shared_known
 from webapp.experiments.kind import Judgement
 from webapp.experiments.kinds import compare, get_judgement, judge, train
 from webapp.experiments.models import Candidate, Experiment, Iteration, LoopSettings, Request
@@ -156,12 +157,16 @@ def _make_experiment_page(participant: Participant, experiment: Experiment) -> P
     if experiment.paused:
         return Page("paused")
     request = loop.find_waiting_request(experiment)
-    waits_for = 0 if request else progress.read_progress(experiment).iteration
-    trial = trials.find_current(participant, experiment.n, waits_for)
+    if request is None:
+        now = progress.read_progress(experiment, shared_known.get())
+        trial = trials.find_current(participant, experiment.n, now.iteration)
+        if trial:
+            return _make_trial_page(participant, experiment, trial)
+        return _make_waiting_page(participant, experiment, now)
+    request.experiment = experiment
+    trial = trials.find_current(participant, experiment.n, waits_for=0)
     if trial:
         return _make_trial_page(participant, experiment, trial)
-    if request is None:
-        return _make_waiting_page(participant, experiment)
     vote = ballot.find_standing_vote(request, participant)
     if vote is None:
         return _make_review_page(participant, request)
@@ -202,12 +207,12 @@ def find_round(participant: Participant) -> int:
     return max(rounds.values_list("number", flat=True), default=0)
 
 
-def _make_waiting_page(participant: Participant, experiment: Experiment) -> Page:
+def _make_waiting_page(participant: Participant, experiment: Experiment, now: progress.Progress) -> Page:
     training = train.find_requests(experiment).filter(status=Request.Status.OPEN).first()
     clips = make_practice_tiles(participant, training) if training else []
-    now = progress.read_progress(experiment)
     key = f"{now.iteration} {' '.join(tile.token for tile in clips)}"
-    over = experiment.iterations.filter(number=experiment.n).exclude(best=None).exists()
+    last = experiment.iterations.filter(number=experiment.n).exclude(best=None)
+    over = now.iteration >= experiment.n and last.exists()
     words = find_presentation(experiment)
     wait = (
         words.describe_last_wait(METHODS[experiment.method].chooses) if over else words.describe_wait(now, experiment.k)
@@ -275,6 +280,7 @@ def make_ballot_page(
 
 
 def _make_picked_page(participant: Participant, request: Request, vote: Vote) -> Page:
+    vote.screening.request, vote.screening.participant = request, participant
     shown = {tile.letter: tile for tile in make_tiles(vote.screening)}
     letters = find_letters(vote.screening, [vote.best_id, vote.worst_id])
     context = {

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from webapp.archive import erasure
 from webapp.base.http import HtmxHttpRequest
 from webapp.experiments.models import Experiment
+from webapp.live.consumers import compute_ask_seconds
 from webapp.problems import lookup
 from webapp.review import ballot
 from webapp.studies import assigning, enrolment, limits, recruitment
@@ -21,6 +22,9 @@ from webapp.studio.pages import Page, find_page, find_round
 from webapp.studio.personal_links import require_participant
 from webapp.studio.steps import add_session_state
 from webapp.studio.words import describe_plan
+
+ASK_AGAIN = "X-Ask-Again"
+"""The header that tells a page after how many seconds it should ask for its progress again."""
 
 
 @never_cache
@@ -63,10 +67,12 @@ def update_page(request: HtmxHttpRequest, participant: Participant) -> HttpRespo
         response = render_page(request, participant, page)
         response["HX-Retarget"], response["HX-Reswap"] = "#state", "innerHTML"
         return response
-    if page.name != "waiting":
-        return HttpResponse(status=204)
-    response = render(request, "studio/partials/progress.html", page.context)
-    response["HX-Retarget"], response["HX-Reswap"] = "#progress", "innerHTML"
+    if page.name == "waiting":
+        response = render(request, "studio/partials/progress.html", page.context)
+        response["HX-Retarget"], response["HX-Reswap"] = "#progress", "innerHTML"
+    else:
+        response = HttpResponse(status=204)
+    response[ASK_AGAIN] = str(compute_ask_seconds())
     return response
 
 
@@ -121,6 +127,7 @@ def render_page(request: HtmxHttpRequest, participant: Participant, page: Page |
         "connected": current is not None and participant.withdrawn_at is None,
         "page": page,
         "round": find_round(participant),
+        "ask_seconds": compute_ask_seconds(),
         **page.context,
     }
     return render(request, page.template if request.htmx else "studio/page.html", context)
@@ -128,21 +135,23 @@ def render_page(request: HtmxHttpRequest, participant: Participant, page: Page |
 
 def _find_page(request: HttpRequest, participant: Participant) -> Page:
     """The participant's page, after locking votes that can no longer be undone and beginning or ending what is due."""
+    ballot.lock_due_votes(ballot.find_votes_around(participant))
+    prefetch_places(participant)
     place = participant.current
     experiment = place.experiment if place else None
-    if experiment:
-        ballot.lock_due_votes(ballot.find_votes(experiment))
     if place and (experiment is None or experiment.status in enrolment.ENDED):
         alone = Participant.objects.filter(pk=participant.pk)
-        assigning.begin_due(alone)
+        begun = assigning.begin_due(alone)
         if enrolment.finish_due(alone):
-            participant.refresh_from_db()
-    prefetch_places(participant)
+            participant.refresh_from_db(fields=["outcome", "finished_at"])
+        if begun:
+            prefetch_places(participant)
     return add_session_state(find_page(participant), participant, request.session)
 
 
 def prefetch_places(participant: Participant) -> None:
     """Read the participant's places once; a page asks for them many times."""
+    getattr(participant, "_prefetched_objects_cache", {}).pop("assignments", None)  # Django would keep the old ones
     places = Assignment.objects.select_related("arm", "experiment")
     prefetch_related_objects([participant], Prefetch("assignments", places))
 

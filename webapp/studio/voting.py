@@ -28,8 +28,8 @@ def cast_vote(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
     if trial:
         messages.info(request, trials.save_answer(trial, _read_choice(request)) or _("Saved, thank you."))
         return redirect(participant)
-    choice = _read_choice(request)
-    if participant.experiment is None or participant.experiment.medium.filmed:  # answers are not watched
+    choice, experiment = _read_choice(request), participant.experiment
+    if experiment is None or experiment.medium.filmed:  # answers are not watched
         choice = replace(choice, client=telemetry.WATCH_UNKNOWN | choice.client)
     cast = ballot.cast_vote(participant, token, choice)
     if cast.message:

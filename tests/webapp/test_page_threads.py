@@ -1,0 +1,124 @@
+"""Requests run on few threads: a vote waits for no page, and threads keep their database connections."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.test import override_settings
+from django.urls import path
+
+from webapp.base import page_threads
+from webapp.base.page_threads import PAGES, STAFF, THREADS, VOTES, PageHandler
+
+go_on = threading.Event()
+seen: list[tuple[str, int]] = []
+connected: list[object] = []
+
+
+def answer(request: HttpRequest) -> HttpResponse:
+    """Pages wait until they may go on; what is sent is answered at once."""
+    if request.method == "GET" and not go_on.wait(30):
+        return HttpResponse(status=504)
+    seen.append((threading.current_thread().name, threading.get_ident()))
+    return HttpResponse("answered")
+
+
+def connect(request: HttpRequest) -> HttpResponse:
+    connection.ensure_connection()
+    connected.append(connection.connection)
+    return HttpResponse("connected")
+
+
+urlpatterns = [path("page/", answer), path("bench/page/", answer), path("connect/", connect)]
+
+
+@pytest.fixture
+def handler():
+    go_on.clear()
+    seen.clear()
+    with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[], ALLOWED_HOSTS=["*"]):
+        yield PageHandler()
+    go_on.set()
+
+
+def ask(handler: PageHandler, method: str, address: str = "/page/") -> ApplicationCommunicator:
+    scope = {"type": "http", "method": method, "path": address, "query_string": b"", "headers": []}
+    return ApplicationCommunicator(handler, scope)
+
+
+async def read_status(asked: ApplicationCommunicator) -> int:
+    answer = await asked.receive_output(30)
+    return answer["status"]
+
+
+async def send_all(asked: list[ApplicationCommunicator]) -> None:
+    for one in asked:
+        await one.send_input({"type": "http.request"})
+
+
+async def test_what_is_sent_and_staff_wait_for_no_page_of_people(handler):
+    pages = [ask(handler, "GET") for _ in range(3 * THREADS[PAGES])]
+    await send_all(pages)
+    await asyncio.sleep(0.05)
+    assert handler.free[PAGES].empty()
+    vote = ask(handler, "POST")
+    await send_all([vote])
+    assert await read_status(vote) == 200
+    go_on.set()
+    staff = ask(handler, "GET", "/bench/page/")
+    await send_all([staff])
+    assert await read_status(staff) == 200
+    assert [await read_status(page) for page in pages] == [200] * len(pages)
+    for one in (*pages, vote, staff):
+        await one.wait()
+    assert {group: queue.qsize() for group, queue in handler.free.items()} == THREADS
+    assert sum(name.startswith(PAGES) for name, _ in seen) == len(pages)
+    assert len({number for name, number in seen if name.startswith(PAGES)}) == THREADS[PAGES]
+
+
+async def test_a_visitor_who_sends_slowly_or_leaves_holds_no_thread(handler):
+    slow = [ask(handler, "POST") for _ in range(2 * THREADS[VOTES])]
+    for one in slow:
+        await one.send_input({"type": "http.request", "body": b"a", "more_body": True})
+    gone = [ask(handler, "GET", "/bench/page/") for _ in range(THREADS[STAFF])]
+    await send_all(gone)
+    await asyncio.sleep(0.05)
+    for one in gone:
+        await one.send_input({"type": "http.disconnect"})
+    vote = ask(handler, "POST")
+    await send_all([vote])
+    assert await read_status(vote) == 200
+    go_on.set()
+    for one in (*gone, vote):
+        await one.wait(30)
+    staff = ask(handler, "GET", "/bench/page/")
+    await send_all([staff])
+    assert await read_status(staff) == 200
+    for one in slow:
+        await one.send_input({"type": "http.disconnect"})
+        await one.wait(30)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_threads_keep_their_connections_until_these_are_old(handler):
+    was = connection.settings_dict["CONN_MAX_AGE"]
+    try:
+        for age, connections in ((60, 1), (0, 2)):
+            connection.settings_dict["CONN_MAX_AGE"] = age  # also that of other threads: they share the dictionary
+            handler.free[VOTES] = asyncio.Queue()
+            handler.free[VOTES].put_nowait(page_threads.ThreadPoolExecutor(1, VOTES))
+            connected.clear()
+            for _ in range(2):
+                vote = ask(handler, "POST", "/connect/")
+                await send_all([vote])
+                assert await read_status(vote) == 200
+                await vote.wait()
+            assert len(set(map(id, connected))) == connections
+            handler.free[VOTES].get_nowait().submit(lambda: connection.close()).result()
+    finally:
+        connection.settings_dict["CONN_MAX_AGE"] = was

@@ -1,0 +1,72 @@
+"""Pages run on few threads that stay, each with its own open connection to the database.
+
+Django begins a thread for each request. On PostgreSQL each then connects and signs in again, which costs more than most
+queries, and a thousand pages that ask at once are a thousand connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import Executor, ThreadPoolExecutor
+
+import django
+from asgiref.sync import ThreadSensitiveContext
+from django.core.handlers.asgi import ASGIHandler
+from django.db import close_old_connections
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from webapp.base.http import SAFE_METHODS
+
+VOTES, PAGES, FILES, STAFF = "votes", "pages", "files", "staff"
+THREADS = {VOTES: 8, PAGES: 8, FILES: 16, STAFF: 4}
+"""How many requests of each group run at once. More pages at once would only share the processor, and a vote would wait
+for all of them.
+"""
+PREFIXES = {
+    "/clip/": FILES,
+    "/static/": FILES,
+    "/words/": FILES,
+    "/health/": FILES,
+    "/metrics": STAFF,
+    "/bench/": STAFF,
+    "/admin/": STAFF,
+}
+"""The group of these addresses. Of all others, what is sent, such as a vote, waits for no page."""
+
+
+def find_group(request: HttpRequest) -> str:
+    for prefix, group in PREFIXES.items():
+        if request.path_info.startswith(prefix):
+            return group
+    return PAGES if request.method in SAFE_METHODS else VOTES
+
+
+class PageHandler(ASGIHandler):
+    """Answers each request on a free thread of its group. It takes the thread after the whole request has come, and
+    gives it back before the answer is sent: a slow visitor holds none.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.free: dict[str, asyncio.Queue[Executor]] = {group: asyncio.Queue() for group in THREADS}
+        for group, count in THREADS.items():
+            for _ in range(count):
+                self.free[group].put_nowait(ThreadPoolExecutor(1, f"{group} page"))
+
+    async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
+        """As Django's, on one of our threads."""
+        free = self.free[find_group(request)]
+        thread = await free.get()
+        thread.submit(close_old_connections)  # Django's signal that does so runs on another thread
+        try:
+            async with ThreadSensitiveContext(executor=thread):
+                return await super().run_get_response(request)
+        finally:
+            free.put_nowait(thread)
+
+
+def make_application() -> PageHandler:
+    """As django.core.asgi.get_asgi_application."""
+    django.setup(set_prefix=False)
+    return PageHandler()
