@@ -87,7 +87,7 @@ CSRF_TRUSTED_ORIGINS = env.list("PREFINE_ORIGINS", default=[f"{_site.scheme}://{
 INSTALLED_APPS = [
     "unfold",
     "unfold.contrib.filters",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # only a site needs its pages, which webapp/urls.py loads
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -10,11 +10,6 @@ from webapp.experiments.judges import JUDGES
 
 OFFLINE = "offline"
 """The name of the offline writer on the command line."""
-DJANGO_OPTIONS = {
-    *("--version", "--verbosity", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color"),
-    "--skip-checks",
-}
-"""Options of all Django commands, hidden from the help of Prefine's."""
 
 
 def parse_options(lines: Iterable[str]) -> dict[str, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import django_otp.plugins.otp_static.admin  # noqa: F401 (registers what is unregistered below)
+import django_otp.plugins.otp_totp.admin  # noqa: F401
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin

@@ -4,23 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from webapp.backup.archive import describe_size
 from webapp.backup.create import create_backup
 from webapp.backup.databases import Failed
-from webapp.experiments.options import DJANGO_OPTIONS
+from webapp.base.commands import PrefineCommand
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
+    verb = "backup"
     help = "Write database, files and keys into one file, while the site runs. Keep that file elsewhere, and secret."
-    suppressed_base_arguments = DJANGO_OPTIONS
-
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine backup"  # as users call it
-        return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", nargs="?", type=Path, help="default: backups/prefine-<time>.zip in the data folder")

@@ -3,29 +3,24 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from webapp.backup.archive import describe_size
 from webapp.backup.copy_store import copy_files
 from webapp.backup.databases import Failed
+from webapp.base.commands import PrefineCommand
 from webapp.base.local_store import LocalStore
 from webapp.base.store_interface import Store
-from webapp.experiments.options import DJANGO_OPTIONS
 
 LOCAL, BUCKET = "local", "bucket"
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
+    verb = "copy-store"
     help = (
         "Copy the store's files from the data folder into the bucket of PREFINE_STORE_URL, or back. It may be stopped "
         "and begun again: what is there is not copied twice. Nothing is deleted."
     )
-    suppressed_base_arguments = DJANGO_OPTIONS
-
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine copy-store"  # as users call it
-        return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("source", choices=(LOCAL, BUCKET), metavar="FROM", help="local or bucket")

@@ -3,22 +3,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
-
 from webapp import doctor
-from webapp.experiments.options import DJANGO_OPTIONS
+from webapp.base.commands import PrefineCommand
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
+    verb = "doctor"
     help = "Look at everything that Prefine needs here, and say what to do. Status 1 where something fails."
-    suppressed_base_arguments = DJANGO_OPTIONS
     requires_migrations_checks = False
-    requires_system_checks: list[str] = []
-
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine doctor"  # as users call it
-        return parser
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(doctor.describe_machine())

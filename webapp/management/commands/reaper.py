@@ -6,11 +6,12 @@ import time
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from webapp import reaper
 from webapp.archive import retention
+from webapp.base.commands import PrefineCommand
 from webapp.base.database import PollSchedule
 from webapp.base.private_files import write_private_files
 from webapp.notices import notifier
@@ -32,7 +33,7 @@ def tick_and_rest(watch: PollSchedule) -> None:
         log.warning("the database did not answer: %s", error)
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
     help = "Take up what was left behind: jobs of dead workers, votes whose undo time is over, lost messages, notices."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -3,23 +3,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from webapp.backup.archive import Progress, Reader
 from webapp.backup.databases import Failed
 from webapp.backup.restore import describe_backup, describe_site_here, require_fitting, restore_backup
-from webapp.experiments.options import DJANGO_OPTIONS
+from webapp.base.commands import PrefineCommand
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
+    verb = "restore"
     help = "Put a backup in the place of this site, which must be stopped."
-    suppressed_base_arguments = DJANGO_OPTIONS
     requires_migrations_checks = False
-
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine restore"  # as users call it
-        return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)

@@ -8,33 +8,27 @@ import time
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from trainer import run
 from webapp.base import logs
+from webapp.base.commands import PrefineCommand
 from webapp.base.store import store
 from webapp.celery import app
 from webapp.experiments import workers
 from webapp.experiments.models import Worker
-from webapp.experiments.options import DJANGO_OPTIONS
 from webapp.experiments.protocol import list_queues
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
+    verb = "worker"
     help = (
         "Take work from one queue until it is told to end: train (needs a processor or GPU), film, or llm (asks "
         "language models, takes experiments forward). Reads PREFINE_DATABASE_URL, PREFINE_BROKER_URL and "
         "PREFINE_STORE_URL. On SIGTERM it gives its work back, which another worker continues."
     )
-
-    suppressed_base_arguments = DJANGO_OPTIONS
-
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine worker"  # as users call it
-        return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kind", choices=Worker.Kind.values, help="the queue")

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
+from webapp.base.commands import PrefineCommand
 from webapp.experiments import workers
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
     help = "Exit with status 0 if a worker is alive by its heartbeat: the named one, or any on this machine."
 
     def add_arguments(self, parser: CommandParser) -> None:

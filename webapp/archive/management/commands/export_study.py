@@ -3,15 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from webapp.archive import export
 from webapp.archive.study_scope import Options
 from webapp.audit import record
+from webapp.base.commands import PrefineCommand
 from webapp.studies.models import Study
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
     help = "Write a study's data into one zip, as the Data page does. The same data gives the same bytes."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -3,13 +3,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from webapp.archive.restore import restore
 from webapp.archive.unpack import Refused
+from webapp.base.commands import PrefineCommand
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
     help = "Import the zip of a study's export, to look at: all of it or nothing, and nothing of it ever runs."
 
     def add_arguments(self, parser: CommandParser) -> None:

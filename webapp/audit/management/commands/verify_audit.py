@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from webapp.audit import chain
 from webapp.audit.models import Entry, Head
+from webapp.base.commands import PrefineCommand
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
     help = "Check the audit log's chain. Exit status 1 if a row was changed, removed or inserted."
 
     def add_arguments(self, parser: CommandParser) -> None:

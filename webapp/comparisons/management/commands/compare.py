@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from llm import methods
 from simulation import catalog
+from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons import plan as plans
@@ -24,7 +25,7 @@ from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import headless, judges, progress
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
-from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE
+from webapp.experiments.options import OFFLINE
 from webapp.problems.lookup import NO_PROBLEMS
 
 ROLES = {
@@ -38,18 +39,12 @@ STATE_SECONDS = 2.0
 """How often the rows are counted."""
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
+    verb = "compare"
     help = (
         "Compare methods at equal budget: plan, run, report. Stopped and started again with the same words it goes on "
         "where it was; experiments that an earlier comparison finished are read, not run again."
     )
-
-    suppressed_base_arguments = DJANGO_OPTIONS
-
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine compare"
-        return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
         known = ", ".join(methods.OFFERED)

@@ -6,16 +6,17 @@ import time
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
 from llm import methods
 from simulation import catalog, names
+from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
 from webapp.experiments import headless, judges, loop, progress
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
 from webapp.experiments.models.loop_settings import TrainingStart
-from webapp.experiments.options import DJANGO_OPTIONS, OFFLINE, describe_options, parse_options
+from webapp.experiments.options import OFFLINE, describe_options, parse_options
 from webapp.experiments.seeds import find_next_seed
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
@@ -26,14 +27,9 @@ LINE_SECONDS = 5.0
 """How often a line is printed if the output is no terminal."""
 
 
-class Command(BaseCommand):
+class Command(PrefineCommand):
+    verb = "run"
     help = "Run a whole experiment here, judged by the hidden metric: write, train, judge, again, to the winner."
-    suppressed_base_arguments = DJANGO_OPTIONS
-
-    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, **options)
-        parser.prog = "./prefine run"  # as users call it
-        return parser
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--task", help=f"one of: {', '.join(catalog.tasks())} (default: {TASK})")
