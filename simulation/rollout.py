@@ -61,18 +61,22 @@ def write_rollout(
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        np.savez_compressed(
-            file,
-            task=np.str_(task),
-            qpos=rollout.qpos,
-            control_dt=np.float64(control_dt),
-            restart=rollout.restart,
-            mocap=rollout.mocap,
-            fell=rollout.restart if rollout.fell is None else rollout.fell,
-            names=np.array(list(rollout.components), dtype=np.str_),
-            values=np.array(list(rollout.components.values()), dtype=np.float32).reshape(-1, len(qpos)),
-        )
+    try:
+        with temporary.open("wb") as file:
+            np.savez_compressed(
+                file,
+                task=np.str_(task),
+                qpos=rollout.qpos,
+                control_dt=np.float64(control_dt),
+                restart=rollout.restart,
+                mocap=rollout.mocap,
+                fell=rollout.restart if rollout.fell is None else rollout.fell,
+                names=np.array(list(rollout.components), dtype=np.str_),
+                values=np.array(list(rollout.components.values()), dtype=np.float32).reshape(-1, len(qpos)),
+            )
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     os.replace(temporary, path)
 
 

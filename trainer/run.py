@@ -56,24 +56,46 @@ class ParentGone(Exception):
 
 
 def main() -> int:
-    """Run the job; exit status 0 when result.json holds results, 1 when it holds an error."""
+    """Run the job; exit status 0 when result.json holds results, 1 when it holds an error, EXIT_DISK_FULL when the disk
+    is full: then a later start goes on.
+    """
     parser = argparse.ArgumentParser(prog="python -m trainer.run", description="Train the job in this folder.")
     parser.add_argument("job_dir", type=Path)
     parser.add_argument("--parent", type=int, help="stop, resumable, when this process is no longer the parent")
     arguments = parser.parse_args()
     job_dir = arguments.job_dir.resolve()
-    with locked(job_dir):
-        if read_result(job_dir) is not None:
-            return 0
-        with contextlib.ExitStack() as stack:
-            try:
-                result = coordinate(job_dir, read_job(job_dir), arguments.parent, stack)
-            except ParentGone:
-                say("the parent process is gone; stopped, to be continued")
-                return 1
-            except (OSError, ValueError) as error:
-                result = TrainResult(candidates=(), error=explain(error, job_dir))
-        return finish(job_dir, result)
+    try:
+        with locked(job_dir):
+            return 0 if read_result(job_dir) is not None else run(job_dir, arguments.parent)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        with contextlib.suppress(OSError):
+            say(f"no space left on the disk of {job_dir}: free some and start again; it continues")
+        return EXIT_DISK_FULL
+
+
+def run(job_dir: Path, parent: int | None) -> int:
+    """Train, and write the result. Raises OSError when the disk is full."""
+    for left in job_dir.rglob("*.tmp"):  # of processes that were killed while they wrote
+        with contextlib.suppress(OSError):
+            left.unlink()
+    with contextlib.ExitStack() as stack:
+        try:
+            result = coordinate(job_dir, read_job(job_dir), parent, stack)
+        except ParentGone:
+            say("the parent process is gone; stopped, to be continued")
+            return 1
+        except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            reason = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else str(error)
+            result = TrainResult(candidates=(), error=reason)
+    if result.error:
+        with contextlib.suppress(OSError):
+            print(result.error, file=sys.stderr, flush=True)
+    write_json(job_dir / "result.json", result)
+    return 1 if result.error else 0
 
 
 @contextlib.contextmanager
@@ -273,26 +295,6 @@ def merged_result(shards: list[Shard], cancelled: bool) -> TrainResult:
         seconds = max(seconds, result.seconds)
     candidates = [replace(candidate, reason=shortened(candidate.reason)) for candidate in candidates]
     return TrainResult(tuple(candidates), seconds, sum(c.samples for c in candidates), cancelled)
-
-
-def explain(error: OSError | ValueError, job_dir: Path) -> str:
-    """The error that ended the run, as a person can act on it."""
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"no space left on the disk of {job_dir}: free some and start again; it continues"
-    return f"{type(error).__name__}: {error}" if isinstance(error, OSError) else str(error)
-
-
-def finish(job_dir: Path, result: TrainResult) -> int:
-    """Write the result; where even that fails, say why on stderr."""
-    if result.error:
-        with contextlib.suppress(OSError):
-            print(result.error, file=sys.stderr, flush=True)
-    try:
-        write_json(job_dir / "result.json", result)
-    except OSError as error:
-        print(explain(error, job_dir), file=sys.stderr, flush=True)
-        return EXIT_DISK_FULL
-    return 1 if result.error else 0
 
 
 if __name__ == "__main__":

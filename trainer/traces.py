@@ -95,11 +95,15 @@ def write_table(path: Path, metric: Series, series: Mapping[str, Series], iterat
     means = [column.interval_means(INTERVALS, iterations) or [math.nan] * len(reached) for column in columns.values()]
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
-    with temporary.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["interval", "samples", *columns])
-        for row, end in enumerate(reached):
-            writer.writerow(
-                [row + 1, end * samples // iterations, *("" if math.isnan(v[row]) else v[row] for v in means)]
-            )
+    try:
+        with temporary.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["interval", "samples", *columns])
+            for row, end in enumerate(reached):
+                writer.writerow(
+                    [row + 1, end * samples // iterations, *("" if math.isnan(v[row]) else v[row] for v in means)]
+                )
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
     os.replace(temporary, path)

@@ -15,7 +15,7 @@ import pytest
 from simulation import catalog
 from tests.trainer import rewards
 from trainer import launch
-from trainer.process import ROOT, clean_environment
+from trainer.process import EXIT_DISK_FULL, ROOT, clean_environment
 from trainer.records import TrainJob, TrainResult, read_progress, read_result, shard_folder, write_json
 from trainer.run import split
 from trainer.shard import CRASHES
@@ -216,7 +216,7 @@ def test_a_full_disk_is_reported_and_nothing_is_left_running(tmp_path):
     """In a mount namespace of its own, with a disk of 64 kB: too small for a rollout and a checkpoint."""
     script = (
         f'mount -t tmpfs -o size=64k none "$1" && cp "$2" "$1/job.json" && {sys.executable} -m trainer.run "$1";'
-        ' echo "status $?"; cat "$1/result.json"'
+        ' echo "status $?"; ls "$1"'
     )
     write_json(tmp_path / "job.json", TrainJob("Cartpole", SOURCES, overrides=LONG))
     disk = tmp_path / "disk"
@@ -231,8 +231,9 @@ def test_a_full_disk_is_reported_and_nothing_is_left_running(tmp_path):
     )
     if "unshare failed" in done.stderr or "Operation not permitted" in done.stderr:
         pytest.skip("this system lets no unprivileged process mount a small disk")
-    assert "status 1" in done.stdout
+    assert f"status {EXIT_DISK_FULL}" in done.stdout
     assert "no space left on the disk" in done.stdout
+    assert "result.json" not in done.stdout and ".tmp" not in done.stdout  # a later start goes on
     assert not shard_pids(disk)
 
 

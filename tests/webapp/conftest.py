@@ -22,6 +22,7 @@ from tests.webapp.exports import saved_export  # noqa: F401
 from tests.webapp.object_storage import any_store, s3_server, s3_store  # noqa: F401
 from tests.webapp.request_answers import register_method, without_heartbeat  # noqa: F401
 from tests.webapp.servers import migrated, postgres, redis, stack  # noqa: F401
+from tests.webapp.small_disks import small_disk  # noqa: F401
 from webapp.experiments import durations
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from simulation import catalog, names
 from trainer import launch
+from trainer.process import EXIT_DISK_FULL
 from trainer.records import Progress, TrainJob, TrainResult, preset_of, read_progress, read_result
 
 EXIT_CANCELLED = 130
@@ -125,6 +126,9 @@ def _train(folder: Path, job: TrainJob, paths: list[Path]) -> int:
         _follow(process, lambda: training_line(read_progress(folder)))
     except KeyboardInterrupt:
         return _cancel(process, folder)
+    if process.returncode == EXIT_DISK_FULL:
+        print(f"no space left on the disk of {folder}: free some and start again; it continues", file=sys.stderr)
+        return 1
     result = read_result(folder)
     if result is None or result.error:
         print(result.error if result else f"training ended without a result; see {folder / 'log.txt'}", file=sys.stderr)

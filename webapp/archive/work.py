@@ -16,7 +16,7 @@ from webapp.base import processes
 from webapp.base.broker import is_unheard, send_message
 from webapp.base.claims import Claim, ClaimLost, Interrupted, claim_row, find_abandoned, requeue_row, select_held
 from webapp.base.store import store
-from webapp.base.store_interface import StoreError
+from webapp.base.store_interface import StoreError, is_disk_full
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
         requeue_row(task)
         return False
     except (Refused, OSError) as error:
-        if isinstance(error, StoreError) and not error.permanent:
+        if is_disk_full(error) or (isinstance(error, StoreError) and not error.permanent):
             log.warning("%s %s waits: %s", type(task).__name__, task.pk, error)
             requeue_row(task)
             return False

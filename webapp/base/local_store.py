@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from django.conf import settings
 
-from webapp.base.store_interface import NAME, Source, save_copy, split_key
+from webapp.base.store_interface import NAME, Source, explain_full_disk, save_copy, split_key
 
 BESIDE_MEDIA = ("runs", "exports", "imports")
 """Top folders that lie in the data folder itself; all others lie in its folder `media`."""
@@ -27,11 +27,12 @@ class LocalStore:
 
     def publish(self, key: str, source: Path | bytes | Source) -> None:
         target = self._get_path(key)
-        target.parent.mkdir(parents=True, exist_ok=True)
         part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
         try:
-            _write(part, source)
-            part.replace(target)
+            with explain_full_disk(target.parent):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _write(part, source)
+                part.replace(target)
         except BaseException:
             part.unlink(missing_ok=True)
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import secrets
 import shutil
@@ -23,6 +24,26 @@ class StoreError(OSError):
         """Whether trying again is useless until a person has changed something."""
 
 
+class DiskFull(StoreError):
+    """A disk of this machine has no space left: what needs it waits until somebody makes some."""
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether this error says so, ours or the system's."""
+    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT))
+
+
+@contextmanager
+def explain_full_disk(place: Path) -> Iterator[None]:
+    """Turn the system's error of a full disk into the store's."""
+    try:
+        yield
+    except OSError as error:
+        if not is_disk_full(error):
+            raise
+        raise DiskFull(f"no space is left on the disk of {place}") from error
+
+
 class Source(Protocol):
     """A file that is read from its current position to its end."""
 
@@ -31,7 +52,7 @@ class Source(Protocol):
 
 class Store(Protocol):
     """A key is a path of plain names, such as `clips/<uuid>.mp4`. A missing key raises FileNotFoundError, an invalid
-    one ValueError, a store that is away or refuses StoreError.
+    one ValueError, a store that is away or refuses StoreError, a full disk DiskFull.
     """
 
     def publish(self, key: str, source: Path | bytes | Source) -> None:
@@ -94,12 +115,13 @@ def split_key(key: str) -> list[str]:
 
 def save_copy(file: BinaryIO, target: Path) -> None:
     """Write the rest of this file to this path, atomically."""
-    target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     try:
-        with part.open("xb") as out:
-            shutil.copyfileobj(file, out)
-        part.replace(target)
+        with explain_full_disk(target.parent):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("xb") as out:
+                shutil.copyfileobj(file, out)
+            part.replace(target)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

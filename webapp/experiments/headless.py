@@ -50,6 +50,8 @@ def run_to_end(experiment: Experiment, report: Callable[[dict[str, Any]], None])
         queued = experiment.jobs.filter(status=Job.Status.QUEUED).order_by("id").values_list("pk", flat=True).first()
         if queued is not None:
             execute.run_job(queued, report)
+            if experiment.jobs.filter(pk=queued, status=Job.Status.QUEUED, strikes=0).exclude(error="").exists():
+                time.sleep(jobs.FIRST_RING_SECONDS)  # it waits for a disk or the store
         elif finished:  # the last clips, too, are filmed
             return
         elif experiment in loop.find_idle():

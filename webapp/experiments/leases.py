@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from webapp.base.claims import (
     select_held,
 )
 from webapp.base.processes import has_ended
-from webapp.base.store_interface import StoreError
+from webapp.base.store_interface import StoreError, is_disk_full
 from webapp.experiments import courses, events, jobs, loop, progress, promises, provenance, request_results
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
@@ -35,6 +36,8 @@ from webapp.experiments.protocol import PROTOCOL
 log = logging.getLogger(__name__)
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
 """Jobs that stop at a pause and later go on from checkpoints or saved answers; the others end soon anyway."""
+NO_SPACE, STORE_AWAY = "No disk space on worker", "Waits for the store:"
+"""How the error of a queued job begins that waits for something outside of Prefine."""
 
 
 class Cancelled(Stopped):
@@ -142,21 +145,30 @@ class Lease(Claim):
     def __exit__(
         self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Suppress Stopped and a store that is away; any other exception counts a strike and is raised."""
+        """Suppress Stopped, a full disk and a store that is away; other exceptions count a strike and are raised."""
         if self._settled or isinstance(reason, ClaimLost):
             return isinstance(reason, Stopped)
         if isinstance(reason, Cancelled):
             select_held(self.job).update(status=Job.Status.CANCELLED, finished_at=Now())
             return True
-        if isinstance(reason, StoreError) and not reason.permanent:  # it waits, as no attempt can succeed
-            log.warning("%s waits: %s", self.job, reason)
-            _requeue(self.job, error=f"Waits for the store: {reason}", rung_at=Now())
+        if waits := _describe_wait(reason):
+            log.warning("%s waits: %s", self.job, waits)
+            _requeue(self.job, error=waits, rung_at=Now())
             return True
         if isinstance(reason, Paused | Interrupted) or (reason is not None and not isinstance(reason, Exception)):
             _requeue(self.job)
             return isinstance(reason, Stopped)
         count_strike(self.job, f"{type(reason).__name__}: {reason}" if reason else "the worker ended without a result")
         return False
+
+
+def _describe_wait(reason: BaseException | None) -> str:
+    """What the job waits for, in words, where no attempt can succeed until then; empty for any other reason."""
+    if is_disk_full(reason):
+        return f"{NO_SPACE} {logs.read_context().get('worker') or socket.gethostname()}: {reason}"
+    if isinstance(reason, StoreError) and not reason.permanent:
+        return f"{STORE_AWAY} {reason}"
+    return ""
 
 
 @transaction.atomic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import queue
@@ -16,6 +17,7 @@ from trainer import launch
 from trainer.records import FINAL
 from webapp.base import scratch
 from webapp.base.store import store
+from webapp.base.store_interface import DiskFull
 from webapp.experiments import events, request_results, run_folder
 from webapp.experiments.execute.train import find_candidates, read_outcomes
 from webapp.experiments.leases import Cancelled, Lease
@@ -115,6 +117,8 @@ def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[in
             if report is None:
                 open_count -= 1
             elif clip := waiting.pop(report.target, None):
+                if os.strerror(errno.ENOSPC) in report.error:  # ffmpeg says it in the system's words
+                    raise DiskFull(report.error)
                 if report.error:
                     errors[clip.pk] = report.error
                 else:

@@ -15,6 +15,7 @@ from llm import records
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.log_lines import MARK
+from trainer.process import EXIT_DISK_FULL
 from trainer.records import (
     FINAL,
     CandidateResult,
@@ -27,6 +28,7 @@ from trainer.records import (
 from webapp.base import processes
 from webapp.base.claims import Interrupted
 from webapp.base.store import store
+from webapp.base.store_interface import DiskFull
 from webapp.experiments import events, jobs, request_results, run_folder, signals
 from webapp.experiments.candidates import find_candidate, read_outcome
 from webapp.experiments.execute import reuse, warm_start
@@ -76,6 +78,8 @@ def train(lease: Lease) -> None:
     finally:
         launch.stop(process)
         publisher.stop()
+    if result is None and process.returncode == EXIT_DISK_FULL:
+        raise DiskFull(f"no space is left on the disk of {publisher.folder}")
     if result is None:
         said = read_log_end(publisher.folder / "log.txt")
         lease.strike(f"the training process ended with status {process.returncode} without a result; it said: {said}")

@@ -1,0 +1,145 @@
+"""On a full disk everything waits, says so, is whole, and goes on by itself once there is space."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.webapp.fake_workers import do_work, find_job, start_experiment
+from tests.webapp.servers import ROOT, empty_database, static_files
+from tests.webapp.small_disks import SmallDisk
+from webapp.archive import tasks
+from webapp.archive.models import Export
+from webapp.base.local_store import LocalStore
+from webapp.base.store_interface import DiskFull
+from webapp.experiments import leases
+from webapp.experiments.models import Candidate, Clip, Job
+from webapp.experiments.tasks import run_job
+
+TINY = {"iterations": 10, "worlds": 16}
+
+
+def list_files(disk: SmallDisk) -> list[str]:
+    return sorted(path.name for path in disk.path.rglob("*") if path.is_file() and path.name != "filler")
+
+
+def test_a_store_on_a_full_disk_has_the_old_file_or_the_new_one(small_disk, settings, tmp_path):
+    settings.DATA_DIR = small_disk.path
+    store, source = LocalStore(), tmp_path / "source"
+    source.write_bytes(b"new" * 5000)
+    store.publish("clips/a.mp4", b"old")
+    small_disk.fill()
+    with source.open("rb") as file:
+        for new in (b"new" * 5000, source, file):
+            with pytest.raises(DiskFull, match=r"no space is left on the disk of .*clips"):
+                store.publish("clips/a.mp4", new)
+    with pytest.raises(DiskFull):
+        store.publish("votes/b.mp4", b"x" * 5000)
+    with pytest.raises(DiskFull):
+        store.fetch("clips/a.mp4", small_disk.path / "copies" / "a.mp4")
+    assert list_files(small_disk) == ["a.mp4"]
+    small_disk.free()
+    store.publish("clips/a.mp4", source)
+    assert store.size("clips/a.mp4") == 15_000
+
+
+@pytest.mark.django_db(transaction=True)
+class TestJobs:
+    @pytest.fixture(autouse=True)
+    def on_a_small_disk(self, small_disk: SmallDisk, settings: Any) -> None:
+        settings.DATA_DIR = small_disk.path
+
+    def check_waiting(self, job: Job) -> None:
+        job.refresh_from_db()
+        assert (job.status, job.strikes) == ("queued", 0) and job.error.startswith(leases.NO_SPACE)
+        job.experiment.refresh_from_db()
+        assert job.experiment.status in ("running", "finished") and job.experiment.error == ""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("left", [0, 64 << 10], ids=["at its start", "at its first checkpoint"])
+    def test_a_training_waits_and_goes_on(self, small_disk: SmallDisk, caplog: Any, left: int) -> None:
+        row = start_experiment(k=2, n=1, overrides=TINY)
+        do_work(row, until="Train")
+        small_disk.fill(left)
+        job = find_job(row, "train")
+        for _ in range(leases.settings.ATTEMPTS + 1):
+            run_job(job.pk)
+            self.check_waiting(job)
+        assert "train" in caplog.text and leases.NO_SPACE in caplog.text
+        assert not [name for name in list_files(small_disk) if name.endswith((".tmp", ".part", "result.json"))]
+        small_disk.free()
+        run_job(job.pk)
+        job.refresh_from_db()
+        assert (job.status, job.error) == ("done", "")
+        assert Candidate.objects.filter(status="trained").count() == 2
+        do_work(row)
+        small_disk.fill(left)
+        films = find_job(row, "film", percent=100)
+        run_job(films.pk)
+        self.check_waiting(films)
+        small_disk.free()
+        run_job(films.pk)
+        assert {clip.status for clip in Clip.objects.filter(percent=100)} == {"ready"}
+
+    def test_an_export_waits_and_goes_on(self, small_disk: SmallDisk) -> None:
+        row = start_experiment(k=2, n=1)
+        export = Export.objects.create(by="ada", experiments=[row.pk])
+        small_disk.fill()
+        assert not tasks.carry_out_task("export", export.pk)
+        assert Export.objects.get().status == "queued"
+        small_disk.free()
+        assert tasks.carry_out_task("export", export.pk)
+        assert Export.objects.get().status == "done"
+
+
+SITE = """
+import os
+import sys
+from pathlib import Path
+from django.test import Client
+from django.urls import reverse
+from tests.webapp import rows
+from tests.webapp.small_disks import SmallDisk
+from webapp.experiments.models import Request
+from webapp.review.models import Vote
+from webapp.review.screenings import find_screening
+
+disk = SmallDisk.__new__(SmallDisk)
+disk.path = Path(sys.argv[1])
+person = rows.participant()
+rows.create_round(person)
+rows.open_judgement(person)
+shown = find_screening(Request.objects.get(kind="Judge"), person)
+client = Client(raise_request_exception=False)
+def vote():
+    answer = client.post(reverse("vote", args=[person.token]), {"screening": shown.token, "best": "A", "worst": "B"})
+    page = answer.content.decode()
+    return answer.status_code, "Please wait a moment" in page and "press the button again" in page, Vote.objects.count()
+disk.fill()
+print(vote())
+page = client.get(person.get_absolute_url())
+print(page.status_code in (200, 503))
+disk.free()
+print(vote())
+"""
+
+
+@pytest.mark.slow
+def test_a_choice_is_stored_or_refused_in_words(small_disk, tmp_path):
+    """The database is on the full disk, too."""
+    empty_database(small_disk.path)
+    static_files(tmp_path)
+    own = {"PREFINE_DATA": str(small_disk.path), "PREFINE_STATIC": str(tmp_path / "static")}
+    code = f"import django\ndjango.setup()\n{SITE}"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(small_disk.path)],
+        cwd=ROOT,
+        env={**os.environ, **own, "DJANGO_SETTINGS_MODULE": "webapp.settings", "PREFINE_HOSTS": "testserver"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.splitlines() == ["(503, True, 0)", "True", "(302, False, 1)"], done.stdout + done.stderr
