@@ -16,7 +16,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 app = Celery("prefine")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 KNOWN = [name for queue in ("llm", "train", "film") for name in list_queues(queue)]
-app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in KNOWN]
+app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in KNOWN]
+"""Messages are not acknowledged: a worker whose broker was away when it would have done so took no more messages."""
 app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])
 
 
