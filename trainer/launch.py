@@ -33,14 +33,13 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
     """
     job_dir = Path(job_dir)
     job_dir.mkdir(parents=True, exist_ok=True)
-    description = job_dir / "job.json"
-    if description.exists() and _plain(read_job(job_dir)) != _plain(job):  # fields that came later: at their defaults
+    if holds_other_job(job_dir, job):
         raise ValueError(f"{job_dir} holds another job; use a folder of its own for each")
     result = read_result(job_dir)
     if result is not None and result.error:
         (job_dir / "result.json").unlink()
     (job_dir / "cancel").unlink(missing_ok=True)  # meant for an earlier attempt, which ended before it saw the file
-    write_json(description, job)
+    write_json(job_dir / "job.json", job)
     command = [sys.executable, "-m", "trainer.run", str(job_dir.resolve())]
     if die_with_parent:
         command += ["--parent", str(os.getpid())]
@@ -54,6 +53,11 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
             env=clean_environment(),
             start_new_session=True,
         )
+
+
+def holds_other_job(job_dir: Path, job: TrainJob) -> bool:
+    """Whether the folder belongs to another job. Fields that came later count with their defaults."""
+    return (job_dir / "job.json").exists() and _plain(read_job(job_dir)) != _plain(job)
 
 
 def _plain(job: TrainJob) -> dict[str, Any]:

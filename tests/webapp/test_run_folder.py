@@ -13,8 +13,9 @@ import pytest
 
 from tests.webapp.fake_workers import do_work, find_job, start_experiment
 from trainer import launch
-from trainer.records import TrainResult, read_result
+from trainer.records import TrainResult, read_job, read_result
 from webapp.base import scratch
+from webapp.base.claims import Interrupted
 from webapp.base.store import store
 from webapp.base.store_interface import StoreError
 from webapp.experiments import leases, provenance, run_folder
@@ -163,6 +164,30 @@ class TestRunFolder:
         store.publish(f"{train_request.run_key}/{shard}", b"by the other")
         run_folder.fetch(train_request, "a 3", no_beat)
         assert (run_folder.get_folder(train_request) / shard).read_text() == "by the other"
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_training_that_a_restored_backup_does_not_know_is_thrown_away(
+        self, train_request: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        sources = list[tuple[str, ...]]()
+
+        def stop_at_once(lease: Lease, process: Any, publisher: Publisher, count: int) -> None:
+            sources.append(read_job(publisher.folder).sources)
+            launch.stop(process, timeout=0.0)
+            raise Interrupted
+
+        monkeypatch.setattr(train, "watch_training", stop_at_once)
+        job = find_job(train_request.experiment, "train")
+        run_job(job.pk)
+        self.put(train_request, POLICY)
+        Publisher(train_request, no_beat).publish()
+        one, two = Candidate.objects.all()
+        for row, source in ((one, two.source), (two, one.source)):  # the same step, asked after the restore
+            Candidate.objects.filter(pk=row.pk).update(source=source)
+        run_job(job.pk)
+        assert sources[1] == sources[0][::-1] and find_job(train_request.experiment, "train").strikes == 0
+        assert store.size(f"{train_request.run_key}/{POLICY}") is None
+        assert not (run_folder.get_folder(train_request) / POLICY).exists()
 
     def test_words_are_taken_out_of_the_store_and_of_this_machine(self, train_request: Request) -> None:
         run_folder.fetch(train_request, "a", no_beat)

@@ -76,6 +76,12 @@ def fetch(request: Request, owner: str, beat: Beat) -> None:
     store.publish(mark, owner.encode())
 
 
+def delete(request: Request) -> None:
+    """Delete the folder here and in the store."""
+    store.delete_folder(request.run_key)
+    shutil.rmtree(get_folder(request), ignore_errors=True)
+
+
 def fetch_files(request: Request, folder: Path, wanted: re.Pattern[str], beat: Beat) -> None:
     """Copy the files with such names from the store, large checkpoints excepted; `beat` is called after each."""
     for key in store.keys(request.run_key):

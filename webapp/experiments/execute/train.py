@@ -59,6 +59,9 @@ def train(lease: Lease) -> None:
             with lease.lock_experiment() as locked:
                 reuse.report(locked, request, earlier)
         run_folder.fetch(request, lease.job.owner, lease.beat)
+        if launch.holds_other_job(publisher.folder, work):  # of a time that a restored backup does not know
+            run_folder.delete(request)
+            run_folder.fetch(request, lease.job.owner, lease.beat)
         start = warm_start.find_start(request)
         found = start is None or warm_start.fetch_start(request, start)
     if start and not found:
