@@ -8,7 +8,7 @@ use the site as browsers do and try again whatever fails. Meanwhile processes ar
 moment later; then the scenarios follow one after another. After each part every vote that was acknowledged, every
 round, training and clip is looked for. Status 1 where something is missing; the logs are kept then.
 
-`partition` and `disk` need root, `clock` libfaketime (Debian: apt-get install libfaketime).
+`partition` and `disk` need root, `clock` a C compiler (Debian: apt-get install gcc libc6-dev).
 """
 
 from __future__ import annotations

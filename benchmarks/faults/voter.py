@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from dataclasses import dataclass
 
 from benchmarks.load.person import HIDDEN, HTMX, LETTER, WATCHED, Person
 
 LOOK_SECONDS = 0.5
+REFUSAL = re.compile("nothing was saved from it|this choice was not counted")
+"""What a page says that did not take a vote, because the round is over or a restored backup does not know it."""
 OVER = ("thanks", "failed", "stopped", "closed", "withdrawn")
 
 
@@ -26,10 +29,13 @@ class Ballot:
 class Voter(Person):
     html = ""
     """The page that is shown."""
+    refused = False
+    """Whether a page said so since the last vote was sent."""
 
     def take(self, html: str) -> None:
         super().take(html)
         self.html = html
+        self.refused |= bool(REFUSAL.search(html))
 
     async def take_part(self, ballots: dict[str, Ballot]) -> None:
         """Until the last page, or until cancelled."""
@@ -67,15 +73,18 @@ class Voter(Person):
         return page is not None
 
     async def choose(self, ballots: dict[str, Ballot]) -> None:
-        """Think, and press Confirm until a page thanks for the choice."""
+        """Think, and press Confirm until a page thanks for the choice, or refuses it."""
         await asyncio.sleep(self.draw.uniform(0.2, 2))
         form, fields = self.ballot, self.read_form()
         best, worst = self.draw.sample(sorted(set(LETTER.findall(form))), 2)
         choice = [best, worst] if 'name="worst"' in form else [best]
         sent = fields | dict(zip(("best", "worst"), choice, strict=False)) | {"client": WATCHED}
         while fields["screening"] not in ballots:
-            at = time.time()
+            at, self.refused = time.time(), False
             answer = await self.records.time("vote", self.browser.post(f"{self.link}vote/", sent, **HTMX), (302,))
-            if answer and await self.look() and self.read_form().get("screening") != fields["screening"]:
+            shown = answer and await self.look()
+            if self.refused:
+                return
+            if shown and self.read_form().get("screening") != fields["screening"]:
                 ballots[fields["screening"]] = Ballot(choice, self.link, at)
             await asyncio.sleep(self.draw.uniform(0.2, 1))
