@@ -17,7 +17,7 @@ from tests.webapp import arms_study, bench_rows, finished_study, poll_rows, ques
 from webapp.archive.models import Export
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Experiment, LanguageModel
-from webapp.studies.models import Study
+from webapp.studies.models import Question, Study
 ada, client = bench_rows.create_staff(), Client()
 client.force_login(ada)
 out["cookie"] = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
@@ -33,6 +33,10 @@ model = LanguageModel.objects.first()
 candidate = done.iterations.first().candidates.first()
 compared = arms_study.create_study({"A": [1.0, 2.0, 3.0], "B": [2.0, 3.0, 4.0]})
 bench_rows.create_workers(training)
+shown = rows.study(practice=True, method="revolve_human")
+Question.objects.create(study=shown, text="May you leave?", answers="Yes\\nNo", correct=1, explanation="At any time.")
+STATES = ("practised", "check-again", "in-line", "stopped", "full", "early")  # the others: test_accessibility.py
+own = questionnaire_rows.every_kind(shown)
 asked, item = questionnaire_rows.every_kind(empty), questionnaire_rows.Item.objects.last()
 pages = {
     "bench:index": [[]],
@@ -69,6 +73,8 @@ pages = {
     "votes:poll": [[open_poll.public_id], [cast.poll.public_id]],
     "votes:pairs": [[poll_rows.poll(0, opened=False).public_id]],
     "vote_preview": [[open_poll.public_id, "pair-1"]],
+    "preview": [[empty.pk, "consent"]],
+    "preview_page": [[shown.pk, name] for name in (*STATES, f"questionnaire-{own.pk}")],
 }
 queries = {"bench:selected": f"?run={done.public_id}&run={training.public_id}"}
 out["pages"] = {
@@ -169,7 +175,6 @@ def test_no_page_has_a_violation(site):
                 if scheme == "light":
                     assert page.goto(site.url + address).status == 200, name
                     page.evaluate(AXE)
-                page.evaluate("Promise.all(document.getAnimations().map((one) => one.finished))")
                 found[f"{name}, {scheme}"] = page.evaluate(RUN)
                 if page.evaluate("document.documentElement.scrollWidth") > width:
                     found[f"{name}, {scheme}"].append("the page scrolls sideways")

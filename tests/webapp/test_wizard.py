@@ -165,7 +165,7 @@ def test_languages_are_offered_and_written_from_the_wizard(staff, study):
     assert answer.url == reverse("bench:study_texts", args=[study.pk, "de"])
     assert save(staff, study, "texts", do="translate:fr").url == address(study, "texts"), "it is not offered"
     page = text(staff.get(address(study, "check")))
-    assert "texts are not written in Deutsch" in page and "not written in Français" not in page
+    assert "Deutsch lacks " in page and "Français lacks " not in page
 
 
 def test_who_chose_prolific_reads_there_what_to_do_at_prolific(staff, study):

@@ -169,7 +169,5 @@ def _check_languages(study: Study) -> Iterator[Caution]:
     for code in study.offered_languages[1:]:
         missing = len(texts) - count_translated(texts, read_translations(study, code))
         if missing:
-            text = (
-                f"{missing} of {len(texts)} texts are not written in {names[code]}: they are shown as you wrote them."
-            )
+            text = f"{names[code]} lacks {missing} of {len(texts)} texts: people read these as you wrote them."
             yield Caution("languages", text)
