@@ -4,7 +4,7 @@
   const POLL = 5000, PROGRESS = 3, PATIENCE = 4000;
   const state = document.getElementById("state");
   const banner = document.getElementById("connection");
-  let open = false, away = false, page = null, said = "", bannerTimer;
+  let open = false, away = false, answers = 0, page = null, said = "", bannerTimer;
 
   const live = () => document.getElementById("live");
   const refresh = () => { if (live() && navigator.onLine) htmx.trigger(live(), "refresh"); };
@@ -33,7 +33,7 @@
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
 
   // --- asking ---
-  setInterval(() => { if (!open) refresh(); }, POLL);
+  setInterval(() => { if (!open || away) refresh(); }, POLL);
   /** A page that waits asks for its progress; how often, the server says in seconds: the more pages, the less often. */
   function askOn() {
     setTimeout(() => {
@@ -47,13 +47,21 @@
     else if (!away) setTimeout(() => { if (!open) lost(gettext("No connection at the moment. We keep trying; nothing is lost.")); }, PATIENCE);
   });
   document.body.addEventListener("htmx:responseError", (event) => {
-    if (event.target.id === "live") return;
+    if (event.target.id === "live") return refused();
     const answer = event.detail.xhr, number = answer.status === 500 && answer.getResponseHeader("X-Request-ID");
     const words = [gettext("Something went wrong on our side. Nothing is lost: please try again in a moment.")];
     if (number) words.push(gettext("If this happens again, please tell the people who run this site this number:"), number);
     lost(words.join(" "));
   });
+  /** One refusal of the page's own question may pass unseen; a page that gets no answer for some seconds says so. */
+  function refused() {
+    const before = answers;
+    setTimeout(() => {
+      if (answers === before && !away) lost(gettext("A part of this site does not answer just now. We keep trying; nothing is lost."));
+    }, PATIENCE);
+  }
   document.body.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful) answers += 1;
     if (event.detail.successful && away) back();
     const every = event.target.id === "live" && event.detail.xhr.getResponseHeader("X-Ask-Again");
     if (every) event.target.dataset.every = every;

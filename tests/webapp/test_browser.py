@@ -100,7 +100,7 @@ def person(state, number):
         rows.finish_experiment(someone)
     return of | {"address": someone.get_absolute_url()}
 
-counts = {"review": 17, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
+counts = {"review": 19, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
 for state, count in counts.items():
     out[state] = [person(state, number) for number in range(count)]
 """
@@ -276,6 +276,20 @@ def test_offline_and_back(site, visit, people):
     expect(page.get_by_text("Best: video A")).to_be_visible()
     assert len(standing(site, someone["pk"])) == 1
     page.complaints[:] = [said for said in page.complaints if not re.search("ERR_INTERNET|htmx:|object Event", said)]
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_page_says_that_its_questions_are_refused_and_that_they_are_answered_again(visit, people, status):
+    page = visit(people["review"].pop()["address"])
+    page.keyboard.press("1")
+    banner = page.locator("#connection")
+    page.route("**/live/**", lambda route: route.fulfill(status=status, body="no"))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(banner).to_contain_text("A part of this site does not answer just now. We keep trying; nothing is lost.")
+    page.unroute("**/live/**")
+    expect(banner).to_contain_text("Connected again. Nothing was lost.")
+    expect(page.locator("#clip-A input[name=best]")).to_be_checked()
+    page.complaints[:] = [said for said in page.complaints if not re.search(f"{status}|htmx:|object Event", said)]
 
 
 def test_waiting_gives_way_to_the_videos(site, visit, people):

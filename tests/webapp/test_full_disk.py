@@ -18,7 +18,9 @@ from webapp.base.local_store import LocalStore
 from webapp.base.store_interface import DiskFull
 from webapp.experiments import leases
 from webapp.experiments.models import Candidate, Clip, Job
+from webapp.experiments.progress import read_progress
 from webapp.experiments.tasks import run_job
+from webapp.studio.words import describe_wait_left
 
 TINY = {"iterations": 10, "worlds": 16}
 
@@ -55,7 +57,7 @@ class TestJobs:
 
     def check_waiting(self, job: Job) -> None:
         job.refresh_from_db()
-        assert (job.status, job.strikes) == ("queued", 0) and job.error.startswith(leases.NO_SPACE)
+        assert (job.status, job.strikes) == ("queued", 0) and job.error.startswith(Job.NO_SPACE)
         job.experiment.refresh_from_db()
         assert job.experiment.status in ("running", "finished") and job.experiment.error == ""
 
@@ -69,7 +71,8 @@ class TestJobs:
         for _ in range(leases.settings.ATTEMPTS + 1):
             run_job(job.pk)
             self.check_waiting(job)
-        assert "train" in caplog.text and leases.NO_SPACE in caplog.text
+            assert "must be put right first" in describe_wait_left(read_progress(row))  # what a participant reads
+        assert "train" in caplog.text and Job.NO_SPACE in caplog.text
         assert not [name for name in list_files(small_disk) if name.endswith((".tmp", ".part", "result.json"))]
         small_disk.free()
         run_job(job.pk)

@@ -36,8 +36,6 @@ from webapp.experiments.protocol import PROTOCOL
 log = logging.getLogger(__name__)
 PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
 """Jobs that stop at a pause and later go on from checkpoints or saved answers; the others end soon anyway."""
-NO_SPACE, STORE_AWAY = "No disk space on worker", "Waits for the store:"
-"""How the error of a queued job begins that waits for something outside of Prefine."""
 
 
 class Cancelled(Stopped):
@@ -165,9 +163,9 @@ class Lease(Claim):
 def _describe_wait(reason: BaseException | None) -> str:
     """What the job waits for, in words, where no attempt can succeed until then; empty for any other reason."""
     if is_disk_full(reason):
-        return f"{NO_SPACE} {logs.read_context().get('worker') or socket.gethostname()}: {reason}"
+        return f"{Job.NO_SPACE} {logs.read_context().get('worker') or socket.gethostname()}: {reason}"
     if isinstance(reason, StoreError) and not reason.permanent:
-        return f"{STORE_AWAY} {reason}"
+        return f"{Job.STORE_AWAY} {reason}"
     return ""
 
 

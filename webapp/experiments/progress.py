@@ -64,7 +64,8 @@ class Progress:
     late: bool = False
     """It takes longer than people were told."""
     late_reason: str = ""
-    """restarted (a step began again), busy (others' work runs beside it), or empty if unknown."""
+    """held up (by a full disk, or a store that is away), restarted (a step began again), busy (others' work runs beside
+    it), or empty if unknown."""
 
     @property
     def waiting(self) -> str:
@@ -169,6 +170,8 @@ def _build_progress(state: _State, known: Known) -> Progress:
     fraction, left = _estimate(state, step, known)
     if phase != step:
         return Progress(phase, state.iteration, n, fraction, None)
+    if state.job is not None and state.job.held_up:
+        return Progress(phase, state.iteration, n, fraction, None, late=True, late_reason="held up")
     promise = _find_promise(state)
     if promise is None:
         late = left is not None and _is_overdue(state, step, known)

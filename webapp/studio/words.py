@@ -118,7 +118,9 @@ def describe_time_left(seconds: float | None, late: bool = False, reason: str = 
 
 
 def describe_wait_left(now: Progress) -> str:
-    """The time left of a wait."""
+    """The time left of a wait, or why nobody can say it."""
+    if now.late_reason == "held up":
+        return _("a part of this site must be put right first; then it goes on by itself, and nothing is lost")
     seconds = now.seconds_left
     if seconds is not None and now.in_line:
         seconds = max(LEAST_IN_LINE, seconds)

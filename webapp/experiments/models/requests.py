@@ -83,6 +83,8 @@ class Job(models.Model):
         FAILED = "failed"
         CANCELLED = "cancelled"
 
+    NO_SPACE, STORE_AWAY = "No disk space on worker", "Waits for the store:"
+    """How the error of a queued job begins that waits for something outside of Prefine."""
     QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"}
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")
@@ -132,6 +134,11 @@ class Job(models.Model):
     @property
     def queue(self) -> str:
         return self.QUEUES[self.kind]
+
+    @property
+    def held_up(self) -> bool:
+        """Whether it waits for a disk that is full or a store that is away."""
+        return self.status == self.Status.QUEUED and self.error.startswith((self.NO_SPACE, self.STORE_AWAY))
 
 
 class Run(models.Model):
