@@ -9,7 +9,6 @@ import signal
 import socket
 import socketserver
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ import psycopg2
 import pytest
 
 from tests.webapp.networks import network
+from tests import short_training
 from tests.webapp.object_storage import connect, create_bucket
 from tests.webapp.servers import ROOT, production, wait_for
 from webapp.base.store_address import read_address
@@ -40,6 +40,7 @@ class Cluster:
 
     def __init__(self, environment: dict[str, str], folder: Path, s3_port: int, stack: ExitStack) -> None:
         self.environment, self.folder, self.s3_port, self._stack = environment, folder, s3_port, stack
+        self.python = short_training.python(folder / "python")
 
     def manage(self, machine: str, *arguments: str, **given: Any) -> subprocess.Popen[bytes]:
         """A command of manage.py on this machine, which is killed at the end of the test."""
@@ -49,7 +50,7 @@ class Cluster:
         environment |= given.get("environment", {})
         with (data / "output").open("ab") as log:
             process = subprocess.Popen(
-                [*given.get("prefix", ()), sys.executable, "manage.py", *arguments],
+                [*given.get("prefix", ()), self.python, "manage.py", *arguments],
                 cwd=ROOT,
                 env=environment,
                 stdout=given.get("stdout", log),

@@ -32,7 +32,7 @@ POLICY = "checkpoints/policies/0.pt"
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("any_store")
+@pytest.mark.usefixtures("any_store", "short_trainings")
 class TestTwoMachines:
     """Workers with disks of their own, one store and one database."""
 
@@ -40,6 +40,7 @@ class TestTwoMachines:
     def use_machine(self, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         """Go to this machine."""
         monkeypatch.setattr(publishing, "PUBLISH_SECONDS", 0.0)
+        settings.FILM_AT = (10, 100)  # a checkpoint is written with each rollout
 
         def use_machine(machine: str) -> Path:
             settings.SCRATCH = tmp_path / machine
@@ -308,7 +309,7 @@ def test_a_file_is_linked_while_its_writer_replaces_it(tmp_path: Path) -> None:
     writer = threading.Thread(target=replace)
     writer.start()
     try:
-        for number in range(2000):
+        for number in range(500):
             publishing.link_replaced(source, tmp_path / str(number))
     finally:
         stop.set()
