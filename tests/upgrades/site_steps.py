@@ -9,6 +9,7 @@ import html
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -30,8 +31,14 @@ def rows(name: str) -> Any:
 
 def do_task(name: str, *arguments: Any) -> None:
     """Do what a worker does for this Celery task."""
-    app.loader.import_default_modules()
+    load_tasks()
     app.tasks[name](*arguments)
+
+
+@cache
+def load_tasks() -> None:
+    """Once: Celery runs Django's checks each time."""
+    app.loader.import_default_modules()
 
 
 def queued(experiment: Any) -> Any:
