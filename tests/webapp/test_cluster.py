@@ -19,8 +19,8 @@ from typing import Any
 import psycopg2
 import pytest
 
-from tests.webapp.networks import network
 from tests import short_training
+from tests.webapp.networks import network
 from tests.webapp.object_storage import connect, create_bucket
 from tests.webapp.servers import ROOT, production, wait_for
 from webapp.base.store_address import read_address
