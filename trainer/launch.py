@@ -56,8 +56,15 @@ def train(job_dir: Path, job: TrainJob, *, die_with_parent: bool = False) -> sub
 
 
 def holds_other_job(job_dir: Path, job: TrainJob) -> bool:
-    """Whether the folder belongs to another job. Fields that came later count with their defaults."""
-    return (job_dir / "job.json").exists() and _plain(read_job(job_dir)) != _plain(job)
+    """Whether the folder belongs to another job, or to one that this version cannot read. Fields that came later count
+    with their defaults.
+    """
+    try:
+        return _plain(read_job(job_dir)) != _plain(job)
+    except FileNotFoundError:
+        return False
+    except (AttributeError, TypeError, ValueError):  # a newer version's, or damaged
+        return True
 
 
 def _plain(job: TrainJob) -> dict[str, Any]:

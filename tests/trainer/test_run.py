@@ -172,6 +172,25 @@ def test_an_impossible_job_ends_with_an_error_and_can_be_tried_again(run, tmp_pa
         launch.train(tmp_path, replace(job, preset="quick"))
 
 
+@pytest.mark.parametrize(
+    ("change", "other"),
+    [
+        (lambda text: text, False),
+        (lambda text: text.replace('"seed": 0', '"seed": 1'), True),
+        (lambda text: text.replace('"seed": 0', '"seed": 0, "of a newer version": 1'), True),
+        (lambda text: text[:-9], True),
+        (lambda text: "[]", True),
+    ],
+)
+def test_what_this_version_cannot_read_is_another_job(tmp_path, change, other):
+    job = TrainJob("Cartpole", SOURCES)
+    assert not launch.holds_other_job(tmp_path, job)
+    write_json(tmp_path / "job.json", job)
+    text = (tmp_path / "job.json").read_text()
+    (tmp_path / "job.json").write_text(change(text))
+    assert launch.holds_other_job(tmp_path, job) == other
+
+
 def test_a_run_without_the_policy_that_it_starts_from_says_so_at_once(run, tmp_path):
     result = finished(run(tmp_path, TrainJob("Cartpole", SOURCES, warm=True)), tmp_path)
     assert "there is no warm.pt in" in result.error

@@ -18,7 +18,9 @@ from django.urls import URLPattern, get_resolver
 from tests.webapp.servers import ROOT, embedded, free_port, listening, static_files, wait_for
 from trainer.log_lines import say
 from webapp.base import logs
+from webapp.experiments import execute
 from webapp.experiments.execute.train import LogReader
+from webapp.experiments.tasks import run_job
 
 SECRET = "kF3-_zQ9tokentoken"
 
@@ -149,6 +151,23 @@ def test_ids_go_from_the_request_through_the_worker(tmp_path):
     assert begun[0]["request"] == "the-request-1" and begun[0]["job"] == "1"
     plain = [line for line in log.read_text().splitlines() if "webapp" in line and not line.startswith("{")]
     assert not [line for line in plain if "INFO" in line or "ERROR" in line], plain
+
+
+def test_a_workers_log_of_an_unexpected_error_quotes_nobody(db, monkeypatch, caplog):
+    """What the error says stands on the experiment's page, which an erasure reaches."""
+    words = "as Ada wished"
+
+    def fail(job_id):
+        try:
+            float(words)
+        except ValueError as error:
+            raise KeyError(words) from error
+
+    monkeypatch.setattr(execute, "run_job", fail)
+    with pytest.raises(KeyError):
+        run_job.apply(args=[7]).get()
+    assert "Task prefine.run_job[" in caplog.text and "KeyError" in caplog.text and "ValueError" in caplog.text
+    assert "test_logs.py" in caplog.text and "raise KeyError(words)" in caplog.text and words not in caplog.text
 
 
 BROKEN_PAGE = f"""

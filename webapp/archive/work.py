@@ -89,9 +89,7 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
         mark_failed(task, str(error))
         return False
     except BaseException as error:
-        mark_failed(
-            task, f"Prefine failed at this task: {type(error).__name__}: {error}. The worker's log has the whole error."
-        )
+        mark_failed(task, f"Prefine failed at this task: {type(error).__name__}: {error}. The worker's log says where.")
         raise
     done = select_held(task).update(status=task.Status.DONE, fraction=1.0, words="", finished_at=Now())
     remove_file_of_deleted(task)

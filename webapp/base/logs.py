@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import TracebackType
 from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
@@ -41,6 +43,26 @@ def read_context() -> dict[str, str]:
 def hide_links(text: str) -> str:
     """The text with the secret of each personal link, and its query, left out."""
     return LINK.sub(r"/\g<page>/...\g<rest>", text)
+
+
+class WithoutValues(logging.Filter):
+    """Of an unexpected error of a task the log has its kind and its place. What it says may quote generated code or a
+    person, and no erasure reaches logs; the page of the job has it.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[1] is not None and isinstance(record.args, dict):
+            task = f"Task {record.args.get('name')}[{record.args.get('id')}]"
+            record.msg, record.args = "%s failed:\n%s", (task, describe_error(*record.exc_info[1:]))
+            record.exc_info = record.exc_text = None
+        return True
+
+
+def describe_error(error: BaseException, trace: TracebackType | None) -> str:
+    """The kind of this error and where it was raised, then the same of its cause, without what they say."""
+    said = f"{type(error).__qualname__}\n{''.join(traceback.format_tb(trace))}"
+    cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return f"{said}caused by {describe_error(cause, cause.__traceback__)}" if cause else said
 
 
 class TextLines(logging.Formatter):
@@ -82,10 +104,12 @@ def build_config(form: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"lines": {"()": formatter}},
+        "filters": {"without_values": {"()": WithoutValues}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
             **{name: plain for name in ("django", "webapp", "celery", "uvicorn", "uvicorn.error")},
             "uvicorn.access": {**plain, "level": "WARNING"},
+            "celery.app.trace": {**plain, "filters": ["without_values"]},
         },
     }
