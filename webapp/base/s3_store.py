@@ -45,6 +45,8 @@ REFUSALS = {
 }
 """What a person has to change, by the server's error code."""
 WRONG_CLOCK = "RequestTimeTooSkewed"
+MOST_SKEW = 15 * 60
+"""Seconds by which S3 lets a clock be wrong."""
 
 
 class S3Store:
@@ -207,7 +209,7 @@ class S3Store:
         try:
             yield
         except ClientError as error:
-            code = str(error.response.get("Error", {}).get("Code", ""))
+            code = read_code(error)
             if code in MISSING:
                 raise FileNotFoundError(f"the store has no file {key}") from error
             if code in REFUSALS:
@@ -219,6 +221,14 @@ class S3Store:
             raise StoreError(f"PREFINE_STORE_URL has no key, and this machine has none for {place}", True) from error
         except (BotoCoreError, urllib3.exceptions.HTTPError) as error:
             raise StoreError(f"{place} does not answer: {error}") from error
+
+
+def read_code(error: ClientError) -> str:
+    """The server's error code. Where it says no more than 403, as to HEAD, its clock tells whether ours is wrong."""
+    code = str(error.response.get("Error", {}).get("Code", ""))
+    date = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date")
+    skewed = date and abs(parsedate_to_datetime(date).timestamp() - time.time()) > MOST_SKEW
+    return WRONG_CLOCK if code == "403" and skewed else code
 
 
 TRANSFER = TransferConfig(multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, use_threads=False)
