@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gettext
 import re
+from types import SimpleNamespace
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 from django.utils import translation
@@ -15,6 +17,8 @@ from tests.webapp import rows
 from webapp.management import catalogs
 from webapp.problems.forms import get_form
 from webapp.problems.forms.form import TriedSource
+from webapp.review import ballot
+from webapp.review.screenings import find_screening
 from webapp.studies import enrolment
 from webapp.studies.models import Participant, Study
 from webapp.studies.texts.localizing import find_language
@@ -128,6 +132,18 @@ def test_a_person_chooses_a_language_and_keeps_it_on_another_device(study, clien
 def test_the_choice_leads_to_no_other_site(client, db):
     answer = client.post(reverse("choose_language"), {"language": "de", "next": "https://elsewhere.example/"})
     assert answer["Location"] == reverse("home")
+
+
+def test_scripts_read_the_time_to_undo_in_languages_with_a_comma(study, client):
+    person = rows.participant(study)
+    rows.create_round(person)
+    request = rows.open_judgement(person)
+    ballot.cast_vote(person, find_screening(request, person).token, ballot.Choice(best="A", worst="B"))
+    with translation.override("de"):
+        voting = {"undo": "t", "undo_seconds": 7.26, "evaluator": SimpleNamespace(token="t")}
+        pages = [read(client, person.get_absolute_url(), **GERMAN), render_to_string("studio/votes/_undo.html", voting)]
+    seconds = [re.search(r'data-seconds="([^"]*)"', page)[1] for page in pages]
+    assert all(map(float, seconds)) and seconds[1] == "7.3"
 
 
 def test_staff_pages_are_in_english(admin_client, study):
