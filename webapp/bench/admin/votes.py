@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -178,4 +178,5 @@ class PollAdmin(ModelAdmin):
     def response_add(self, request: HttpRequest, obj: Poll, post_url_continue: str | None = None) -> HttpResponse:
         if "_continue" in request.POST or "_addanother" in request.POST or "_popup" in request.POST:
             return super().response_add(request, obj, post_url_continue)
+        self.message_user(request, f"{obj} is saved as a draft: no link works before you open it.", messages.SUCCESS)
         return HttpResponseRedirect(obj.get_absolute_url())

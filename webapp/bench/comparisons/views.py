@@ -26,7 +26,7 @@ from webapp.comparisons import background, report
 from webapp.comparisons.models import Comparison
 
 ACTIONS: dict[str, tuple[Callable[[Comparison], bool], str, str]] = {
-    "start": (background.start, "Going on.", "It is running already, or has ended."),
+    "start": (background.start, "Started: one experiment after another.", "It is running already, or has ended."),
     "pause": (background.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
     "cancel": (background.cancel, "Cancelled. What was finished so far stays.", "It has ended already."),
 }
