@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from llm.dry_run import find_equal_flows
 from llm.methods import METHODS
+from llm.repetition_check import find_equal_flows
 from tests.llm.experiment import PROBLEM, VARIANTS
 
 ANSWERS = dataclasses.replace(PROBLEM, form="answer", sections=("Answer", "Reasoning"))

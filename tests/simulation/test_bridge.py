@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from simulation.bridge import connection, protocol, worker
+from simulation.bridge import connection, engine_host, frames
 from simulation.bridge.connection import Bridge, BridgeError
 from simulation.environment import Environment
 from tests.simulation.test_environment import actions_for, advance, assert_same
@@ -16,7 +16,7 @@ from tests.simulation.test_environment import actions_for, advance, assert_same
 pytestmark = pytest.mark.slow
 
 BRIDGE = Path(connection.__file__).parent
-OLD_PYTHON = ["__init__.py", "protocol.py", "worker.py", "isaacgym/__init__.py", "isaacgym/host.py"]
+OLD_PYTHON = ["__init__.py", "frames.py", "engine_host.py", "isaacgym/__init__.py", "isaacgym/host.py"]
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_a_lost_worker_is_a_clear_error_and_another_bridge_goes_on(bridge):
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch):
-    monkeypatch.setattr(protocol, "VERSION", 7)
+    monkeypatch.setattr(frames, "VERSION", 7)
     with pytest.raises(BridgeError, match="speaks version 1 of the protocol, this program version 7"):
         Bridge("mujoco")
 
@@ -109,27 +109,25 @@ def test_the_worker_ends_when_its_client_does(bridge):
 def connected_channels():
     """Both ends: our channel, and the bare socket of a peer that may say anything."""
     near, far = socket.socketpair()
-    yield protocol.Channel(near), far
+    yield frames.Channel(near), far
     near.close()
     far.close()
 
 
-@pytest.mark.parametrize(
-    "sent", [b"HTTP/1.1 200 OK", protocol.LENGTH.pack(3) + b"[1]", protocol.LENGTH.pack(2) + b"{x"]
-)
+@pytest.mark.parametrize("sent", [b"HTTP/1.1 200 OK", frames.LENGTH.pack(3) + b"[1]", frames.LENGTH.pack(2) + b"{x"])
 def test_what_is_no_frame_is_no_answer(connected_channels, sent):
     channel, peer = connected_channels
     peer.sendall(sent)
-    with pytest.raises(protocol.BridgeLost, match="does not speak the bridge's protocol"):
+    with pytest.raises(frames.BridgeLost, match="does not speak the bridge's protocol"):
         channel.receive(30.0)
 
 
 def test_silence_and_a_closed_line_are_noticed(connected_channels):
     channel, peer = connected_channels
-    with pytest.raises(protocol.BridgeLost, match="no answer within 0.01 s"):
+    with pytest.raises(frames.BridgeLost, match="no answer within 0.01 s"):
         channel.receive(0.01)
     peer.close()
-    with pytest.raises(protocol.BridgeLost, match="the connection is closed"):
+    with pytest.raises(frames.BridgeLost, match="the connection is closed"):
         channel.receive(30.0)
 
 
@@ -150,15 +148,15 @@ def test_the_far_end_imports_nothing_of_ours_but_itself():
         tree = ast.parse((BRIDGE / name).read_text())
         modules = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
         assert all(not m.startswith(("simulation", "trainer")) or m == "simulation.bridge" for m in modules), name
-    assert all(find_spec(module) for module in worker.ENGINES.values())
+    assert all(find_spec(module) for module in engine_host.ENGINES.values())
 
 
-@pytest.mark.parametrize("receive", [protocol.Channel.receive, protocol.Channel.receive_block])
+@pytest.mark.parametrize("receive", [frames.Channel.receive, frames.Channel.receive_block])
 def test_a_worker_that_ends_before_it_has_read_is_a_lost_bridge(receive):
     here, there = socket.socketpair()
-    channel = protocol.Channel(here)
+    channel = frames.Channel(here)
     channel.send({"do": "start"})
     there.close()
-    with pytest.raises(protocol.BridgeLost, match="the connection is closed"):
+    with pytest.raises(frames.BridgeLost, match="the connection is closed"):
         receive(channel, 1.0)
     channel.close()

@@ -57,7 +57,7 @@ def workers(folder: Path) -> list[int]:
             starter = Path("/proc", parent.split()[1], "cmdline").read_bytes()
         except (OSError, StopIteration):
             continue
-        if b"simulation.bridge.worker" in command and str(folder).encode() in starter:
+        if b"simulation.bridge.engine_host" in command and str(folder).encode() in starter:
             found.append(int(process.name))
     return found
 

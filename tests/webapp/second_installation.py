@@ -13,12 +13,12 @@ OWN = ("manifest.json", "SHA256SUMS", "versions.json")
 """Files that describe the other files and their author."""
 BROUGHT = """
 from pathlib import Path
-from webapp.archive import export, restore
+from webapp.archive import export, importer
 from webapp.experiments.models import Experiment
 from webapp.review import models as review
 from webapp.studies.models import Participant
 from webapp.votes import models as votes, poll_results
-export.write_export(restore.restore(Path({path!r}), "ada"), Path({again!r}))
+export.write_export(importer.restore(Path({path!r}), "ada"), Path({again!r}))
 out["people"] = sorted(Participant.objects.values_list("label", "outcome"))
 out["votes"] = [review.Vote.objects.count(), review.Vote.objects.filter(undone_at=None).count()]
 ended = Experiment.objects.exclude(winner=None).order_by("public_id")

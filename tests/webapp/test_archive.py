@@ -10,7 +10,7 @@ import pytest
 from llm import replay
 from tests.webapp import finished_study
 from tests.webapp.exports import read_all, rows_of, write_export
-from webapp.archive import dictionary, restore
+from webapp.archive import dictionary, importer
 from webapp.archive.models import Origin
 from webapp.archive.rules import Table, keep, list_fields, list_own_models, list_undecided
 from webapp.archive.tables import OMITTED, TABLES
@@ -218,7 +218,7 @@ class TestExport:
         assert replay.replay(record).candidate == record.winner
 
     def test_an_open_vote_is_sealed(self, tmp_path, saved_export):
-        study = restore.restore(saved_export.path, "ada")
+        study = importer.restore(saved_export.path, "ada")
         Poll.objects.update(status="open")
         Origin.objects.all().delete()  # told of the vote when it was closed
         package = write_export(study, tmp_path / "study.zip", clips=False)
@@ -228,7 +228,7 @@ class TestExport:
         assert "1 A/B vote(s) that are not closed" in package.read("README.txt").decode()
 
     def test_knows_nothing_of_other_studies(self, tmp_path, saved_export):
-        study = restore.restore(saved_export.path, "ada")
+        study = importer.restore(saved_export.path, "ada")
         other = finished_study.rows.participant(finished_study.rows.study(title="Another study"), label="Person-X")
         finished_study.rows.open_training(other)
         held = read_all(write_export(study, tmp_path / "study.zip", clips=False))

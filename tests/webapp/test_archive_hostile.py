@@ -7,7 +7,7 @@ import pytest
 
 from tests.webapp import finished_study
 from tests.webapp.exports import edit_table, repack, rows_of, set_cell
-from webapp.archive import restore
+from webapp.archive import importer
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
 from webapp.studies.models import Study
@@ -110,7 +110,7 @@ class TestHostileZips:
 
     def test_an_honest_one_passes(self, saved_export, tmp_path, settings):
         """The way in which these tests repack is not what is refused."""
-        study = restore.restore(repack(saved_export.path, tmp_path / "ok.zip"), "ada")
+        study = importer.restore(repack(saved_export.path, tmp_path / "ok.zip"), "ada")
         assert study.participants.count() == 4
         finished_study.empty_database()
         for path in (settings.DATA_DIR / "media").rglob("*.*"):
@@ -120,7 +120,7 @@ class TestHostileZips:
     def test_rows(self, saved_export, tmp_path, what):
         changes = HOSTILE_ROWS[what](saved_export.package())
         with pytest.raises(Refused):
-            restore.restore(repack(saved_export.path, tmp_path / "bad.zip", changes), "ada")
+            importer.restore(repack(saved_export.path, tmp_path / "bad.zip", changes), "ada")
 
     @pytest.mark.parametrize("what", HOSTILE_FILES)
     def test_files(self, saved_export, tmp_path, what):
@@ -129,14 +129,14 @@ class TestHostileZips:
         if what == "backslashes":
             path.write_bytes(path.read_bytes().replace(b"clips/x", b"clips\\x"))
         with pytest.raises(Refused):
-            restore.restore(path, "ada")
+            importer.restore(path, "ada")
 
     def test_a_refused_file_is_not_kept_open(self, saved_export, tmp_path):
         """Not even while its refusal, and with it half a read table, is still held by somebody."""
         changes = HOSTILE_ROWS["a negative number"](saved_export.package())
         path = repack(saved_export.path, tmp_path / "bad.zip", changes)
         with pytest.raises(Refused) as refusal:
-            restore.restore(path, "ada")
+            importer.restore(path, "ada")
         assert refusal.value
         assert path not in [link.resolve() for link in Path("/proc/self/fd").iterdir()]
 
@@ -147,7 +147,7 @@ class TestHostileZips:
                 data = package.read(name)
                 new.writestr(name, data.replace(b"left leg", b"wing arm") if name == "tables/votes.json" else data)
         with pytest.raises(Refused, match="checksum"):
-            restore.restore(tmp_path / "bad.zip", "ada")
+            importer.restore(tmp_path / "bad.zip", "ada")
 
     @pytest.mark.parametrize(
         "change",
@@ -158,14 +158,14 @@ class TestHostileZips:
             saved_export.folder / "policies.zip", tmp_path / "bad.zip", manifest=lambda about: {**about, **change}
         )
         with pytest.raises(Refused):
-            restore.restore(path, "ada")
+            importer.restore(path, "ada")
 
     def test_two_files_of_one_name(self, saved_export, tmp_path):
         path = repack(saved_export.folder / "policies.zip", tmp_path / "bad.zip")
         with zipfile.ZipFile(path, "a") as again, pytest.warns(UserWarning, match="Duplicate"):
             again.writestr("README.txt", "another one")
         with pytest.raises(Refused, match="same name"):
-            restore.restore(path, "ada")
+            importer.restore(path, "ada")
 
     def test_a_lie_about_a_size(self, saved_export, tmp_path):
         """The directory announces less than the file unpacks to."""
@@ -178,19 +178,19 @@ class TestHostileZips:
         path.write_bytes(data)
         assert size > 10
         with pytest.raises(Refused):
-            restore.restore(path, "ada")
+            importer.restore(path, "ada")
 
     @pytest.mark.parametrize("data", [b"", b"no zip", b"PK\3\4" + b"\0" * 100])
     def test_no_zip(self, tmp_path, data):
         (tmp_path / "bad.zip").write_bytes(data)
         with pytest.raises(Refused):
-            restore.restore(tmp_path / "bad.zip", "ada")
+            importer.restore(tmp_path / "bad.zip", "ada")
 
     def test_half_a_zip(self, saved_export, tmp_path):
         data = saved_export.path.read_bytes()
         (tmp_path / "bad.zip").write_bytes(data[: len(data) // 2])
         with pytest.raises(Refused):
-            restore.restore(tmp_path / "bad.zip", "ada")
+            importer.restore(tmp_path / "bad.zip", "ada")
 
     def test_damaged_inside(self, saved_export, tmp_path):
         data = bytearray((saved_export.folder / "policies.zip").read_bytes())
@@ -198,4 +198,4 @@ class TestHostileZips:
         data[at : at + 40] = b"\xff" * 40
         (tmp_path / "bad.zip").write_bytes(data)
         with pytest.raises(Refused):
-            restore.restore(tmp_path / "bad.zip", "ada")
+            importer.restore(tmp_path / "bad.zip", "ada")

@@ -20,7 +20,7 @@ from tests.webapp.exports import (
     write_export,
 )
 from webapp import reaper
-from webapp.archive import restore
+from webapp.archive import importer
 from webapp.archive.models import Imported, Origin
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
@@ -41,7 +41,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 class TestImport:
     def test_brings_back_every_page_and_figure(self, saved_export, client):
         client.force_login(bench_rows.create_staff())
-        study = restore.restore(saved_export.path, "ada")
+        study = importer.restore(saved_export.path, "ada")
         after = read_staff_pages(client, study)
         assert list(after) == list(saved_export.pages) and len(after) > 20
         for address, text in saved_export.pages.items():
@@ -51,7 +51,7 @@ class TestImport:
 
     def test_an_export_of_it_is_the_same(self, saved_export, tmp_path):
         one = saved_export.package()
-        two = write_export(restore.restore(saved_export.path, "ada"), tmp_path / "two.zip")
+        two = write_export(importer.restore(saved_export.path, "ada"), tmp_path / "two.zip")
         names = {name for name in one.namelist() if not name.startswith("traces/")}
         assert names == set(two.namelist())
         for name in names - {"manifest.json", "SHA256SUMS"}:
@@ -60,7 +60,7 @@ class TestImport:
     def test_twice_beside_each_other(self, saved_export, tmp_path):
         """No row of the one comes to the other; a name that is in use is replaced by a new one."""
         one = saved_export.package()
-        copies = [restore.restore(saved_export.path, "ada") for _ in range(2)]
+        copies = [importer.restore(saved_export.path, "ada") for _ in range(2)]
         assert {model.name for model in LanguageModel.objects.all()} == {"Writer", "Writer (imported)"}
         again = write_export(copies[1], tmp_path / "copy.zip")
         differ = {name for name in one.namelist() if name not in again.namelist() or one.read(name) != again.read(name)}
@@ -73,19 +73,19 @@ class TestImport:
         assert pair.origin["first"]["experiment"] == str(pair.first.candidate.iteration.experiment.public_id)
 
     def test_keeps_no_link_and_no_address(self, saved_export):
-        study = restore.restore(saved_export.path, "ada")
+        study = importer.restore(saved_export.path, "ada")
         model = LanguageModel.objects.get()
         assert (model.api_key, model.base_url) == ("", "")
         assert saved_export.secrets.isdisjoint(study.participants.values_list("token", flat=True))
         assert study.contact == "" and not study.recruiting and not study.demonstration
 
     def test_nothing_of_it_ever_runs(self, saved_export, tmp_path, client):
-        study = restore.restore(saved_export.path, "ada")
+        study = importer.restore(saved_export.path, "ada")
         newcomer = Participant.objects.get(label="Person-D")
         unfinished, failed, clip = _at_work(study)
         write_export(study, tmp_path / "running.zip", clips=False)
         finished_study.empty_database()
-        study = restore.restore(tmp_path / "running.zip", "ada")
+        study = importer.restore(tmp_path / "running.zip", "ada")
         assert study.status == "closed" and opening.open_study(study)
         for experiment in Experiment.objects.all():
             for act in (loop.start, loop.resume, loop.retry):
@@ -102,10 +102,10 @@ class TestImport:
         assert newcomer.consented_at is None and not newcomer.assignments.exists()
 
     def test_what_ran_is_told_as_it_was(self, saved_export, tmp_path):
-        unfinished, _, _ = _at_work(restore.restore(saved_export.path, "ada"))
+        unfinished, _, _ = _at_work(importer.restore(saved_export.path, "ada"))
         one = write_export(find_participants(unfinished)[0].study, tmp_path / "one.zip", clips=False)
         finished_study.empty_database()
-        two = write_export(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip", clips=False)
+        two = write_export(importer.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip", clips=False)
         assert {"running", "failed"} <= {row["status"] for row in rows_of(one, "experiments")}
         for name in one.namelist():
             assert name in ("manifest.json", "SHA256SUMS") or two.read(name) == one.read(name), name
@@ -119,10 +119,10 @@ class TestImport:
 
         placed = {}
         with pytest.raises(KeyboardInterrupt):
-            restore.restore(saved_export.path, "ada", done=killed)
+            importer.restore(saved_export.path, "ada", done=killed)
         for path, content in placed.items():  # a killed process clears nothing away
             path.write_bytes(content)
-        restore.restore(saved_export.path, "ada")
+        importer.restore(saved_export.path, "ada")
         clips = Clip.objects.filter(status="ready")
         assert len(placed) > len(clips) > 0
         assert all(
@@ -134,20 +134,20 @@ class TestImport:
         there.parent.mkdir(parents=True)
         there.write_bytes(b"somebody else's")
         with pytest.raises(Refused, match="with other contents"):
-            restore.restore(saved_export.path, "ada")
+            importer.restore(saved_export.path, "ada")
         assert [path for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()] == [there]
 
     def test_draws_the_same_trials(self, saved_export):
         """Also where people have other keys."""
         finished_study.rows.participant(label="somebody before")
         drawn = []
-        for study in (restore.restore(saved_export.path, "ada"), restore.restore(saved_export.path, "ada")):
+        for study in (importer.restore(saved_export.path, "ada"), importer.restore(saved_export.path, "ada")):
             people, plan = study.participants.order_by("label"), TrialPlan(study=study, attention=2, gold=2, repeated=2)
             drawn.append([trials.plan_trials(plan, person, rounds=6) for person in people])
         assert drawn[0] == drawn[1] and len(drawn[0]) == 4
 
     def test_says_where_it_came_from(self, saved_export):
-        study = restore.restore(saved_export.path, "grace")
+        study = importer.restore(saved_export.path, "grace")
         origin = Origin.objects.get(study=study)
         assert origin.sha256 == hashlib.sha256(saved_export.path.read_bytes()).hexdigest()
         assert origin.versions["packages"]["Django"]
@@ -165,7 +165,7 @@ class TestImport:
             return {**about, "format": 1, "tables": tables}
 
         path = repack(saved_export.path, tmp_path / "old.zip", changes, manifest=older, without=since)
-        study = restore.restore(path, "ada")
+        study = importer.restore(path, "ada")
         assert study.participants.count() == 4 and study.parameter_required is False and study.opens_at is None
 
     def test_what_a_newer_one_added_is_refused_in_words(self, saved_export, tmp_path):
@@ -182,11 +182,11 @@ class TestImport:
             (repack(saved_export.path, tmp_path / "c.zip", less), "title: is missing"),
         ):
             with pytest.raises(Refused, match=said):
-                restore.restore(path, "ada")
+                importer.restore(path, "ada")
         assert not Study.objects.exists()
 
     def test_is_refused_when_its_time_is_over(self, saved_export, tmp_path):
-        study = restore.restore(saved_export.path, "ada")
+        study = importer.restore(saved_export.path, "ada")
         Study.objects.filter(pk=study.pk).update(retention_days=1, closed_at=timezone.now())
         finished_study.move_into_past(40)
         Origin.objects.update(changed={})
@@ -194,7 +194,7 @@ class TestImport:
         write_export(study, tmp_path / "old.zip", clips=False)
         finished_study.empty_database()
         with pytest.raises(Refused, match="retention period"):
-            restore.restore(tmp_path / "old.zip", "ada")
+            importer.restore(tmp_path / "old.zip", "ada")
         assert not Study.objects.exists()
 
 
@@ -257,7 +257,7 @@ class TestProblems:
         finished_study.empty_database()
         for file in files:
             (settings.DATA_DIR / "media" / file).unlink()
-        again = write_export(restore.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip")
+        again = write_export(importer.restore(tmp_path / "one.zip", "ada"), tmp_path / "two.zip")
         for table in ("problems", "attachments", "subtasks", "test_cases", "arms", "experiments"):
             assert rows_of(again, table) == rows_of(package, table)
         for file in files:
@@ -265,7 +265,7 @@ class TestProblems:
 
     def test_that_are_here_already_are_used(self, solved_problem, tmp_path):
         write_export(solved_problem, tmp_path / "one.zip")
-        restore.restore(tmp_path / "one.zip", "ada")
+        importer.restore(tmp_path / "one.zip", "ada")
         assert [model.objects.count() for model in (Problem, Attachment, Subtask, TestCase)] == [1, 2, 1, 1]
         assert Study.objects.count() == 2
 
@@ -281,7 +281,7 @@ class TestProblems:
             sum_of_two(f"another-{number}")
         if here:
             sum_of_two("sum-of-two")
-        restore.restore(tmp_path / "one.zip", "ada")
+        importer.restore(tmp_path / "one.zip", "ada")
         assert figures_of(client, Poll.objects.get()) == before and len(before[1]) == 2
         again = write_export(Study.objects.get(), tmp_path / "two.zip")
         assert rows_of(again, "pairs") == rows_of(open_zip(tmp_path / "one.zip"), "pairs")
@@ -293,13 +293,13 @@ class TestProblems:
         finished_study.empty_database()
         changes = set_cell("pairs", "answers", answers)(package)
         with pytest.raises(Refused, match="not a list of rows|not built"):
-            restore.restore(repack(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")
+            importer.restore(repack(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")
 
     def test_that_say_something_else_here_are_refused(self, solved_problem, tmp_path):
         write_export(solved_problem, tmp_path / "one.zip")
         Problem.objects.update(statement="Subtract two numbers.")
         with pytest.raises(Refused, match="is here already, with another statement"):
-            restore.restore(tmp_path / "one.zip", "ada")
+            importer.restore(tmp_path / "one.zip", "ada")
 
     @pytest.mark.parametrize("name", ["../../secret_key", "problems/x.png", "clips/" + "0" * 36 + ".png"])
     def test_files_lead_nowhere_else(self, solved_problem, tmp_path, name):
@@ -307,4 +307,4 @@ class TestProblems:
         finished_study.empty_database()
         changes = set_cell("attachments", "file", name)(package)
         with pytest.raises(Refused, match="no name of a file"):
-            restore.restore(repack(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")
+            importer.restore(repack(tmp_path / "one.zip", tmp_path / "bad.zip", changes), "ada")

@@ -20,7 +20,7 @@ from tests.webapp.test_endpoints import job_of, written_by
 from webapp.bench.experiments import overview
 from webapp.experiments import execute, leases
 from webapp.experiments.execute.budget_gate import HELD_KEY, UNKNOWN_ANSWER, BudgetGate, sum_spent
-from webapp.experiments.execute.calls import read_saved_replies
+from webapp.experiments.execute.model_calls import read_saved_replies
 from webapp.experiments.models import Experiment, Job, LanguageModel, ModelCall
 
 pytestmark = pytest.mark.django_db

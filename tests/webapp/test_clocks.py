@@ -14,8 +14,8 @@ from django.utils import timezone
 from tests.webapp import fake_workers, poll_rows, rows
 from webapp.archive import work
 from webapp.archive.models import Export
-from webapp.endpoints.gate import EndpointGate
 from webapp.endpoints.models import Endpoint
+from webapp.endpoints.shared_gate import EndpointGate
 from webapp.experiments import jobs, leases, loop, workers
 from webapp.experiments.models import Job, Request
 from webapp.review import ballot

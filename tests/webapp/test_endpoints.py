@@ -21,10 +21,10 @@ from tests.llm.faulty import serving, stream
 from tests.webapp.fake_workers import create_experiment, do_work
 from webapp.base import processes
 from webapp.endpoints.denied import require_allowed
-from webapp.endpoints.gate import EndpointGate, measure_use
 from webapp.endpoints.models import Call, Endpoint
+from webapp.endpoints.shared_gate import EndpointGate, measure_use
 from webapp.experiments import execute, leases, loop
-from webapp.experiments.execute import calls
+from webapp.experiments.execute import model_calls
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall
 
@@ -107,7 +107,7 @@ def test_when_the_endpoint_wants_rest_everybody_waits(gate: EndpointGate) -> Non
     gate.rest(60)
     gate.rest(5)  # an older, shorter wish shortens nothing
     assert EndpointGate(ADDRESS, 9, 300).enter(0) is None
-    Endpoint.objects.update(closed_until=timezone.now())
+    Endpoint.objects.update(closed_until=timezone.now() - timedelta(seconds=1))
     assert gate.enter(0) is not None
 
 
@@ -177,7 +177,7 @@ def test_jobs_share_the_places_of_one_endpoint() -> None:
 
 def _asks(model: LanguageModel, seed: int) -> None:
     try:
-        assert len(calls.open_backend(model).complete([{"role": "user", "content": "hello"}], 3, seed)) == 3
+        assert len(model_calls.open_backend(model).complete([{"role": "user", "content": "hello"}], 3, seed)) == 3
     finally:
         connection.close()
 
@@ -247,8 +247,8 @@ def test_time_left_comes_from_how_long_answers_were_before(db: None, monkeypatch
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1/v1", "http://localhost:1/v1", "http://[::ffff:127.0.0.1]/v1"])
 def test_models_may_be_kept_out_of_networks(address: str, settings: Any) -> None:
     model = LanguageModel(name="inside", kind="openai", base_url=address, model="m")
-    calls.open_backend(model)
+    model_calls.open_backend(model)
     settings.DENIED_NETWORKS = [ip_network("127.0.0.0/8"), ip_network("::1/128")]
     with pytest.raises(BadRequest, match="PREFINE_DENIED_NETWORKS keeps models out of"):
-        calls.open_backend(model)
+        model_calls.open_backend(model)
     require_allowed("https://192.0.2.1/v1")

@@ -24,7 +24,7 @@ from webapp.archive.models import Erasure, Export, Redaction
 from webapp.audit.models import Entry
 from webapp.base.store import store
 from webapp.experiments import leases, loop, revisions, run_folder
-from webapp.experiments.execute import calls, train
+from webapp.experiments.execute import model_calls, train
 from webapp.experiments.models import Clip, Experiment, Job
 from webapp.notices.models import Address
 from webapp.review import quality
@@ -241,7 +241,7 @@ class TestErasure:
         assert finished_study.REASON in str(write.request.payload)
         Job.objects.filter(pk=write.pk).update(status="queued")
         lease = leases.claim(write.pk)
-        arrives = calls.build_saver(lease)
+        arrives = model_calls.build_saver(lease)
         with django_capture_on_commit_callbacks(execute=True):
             erasure.erase(made.first)
         told = {"messages": lease.job.request.payload["messages"]}

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tests.webapp import bench_rows, rows
 from tests.webapp.exports import Opened, rows_of
-from webapp.archive import erasure, restore, tasks, work
+from webapp.archive import erasure, importer, tasks, work
 from webapp.archive.models import Export
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
@@ -42,7 +42,7 @@ def test_one_experiment_without_the_people_who_judged_it(client, tmp_path):
     assert Entry.objects.filter(action="exported experiments").count() == 1
     (tmp_path / "one.zip").write_bytes(client.post(address).content)
     with pytest.raises(Refused, match="no.* export of a study|does not describe an export of a study"):
-        restore.restore(tmp_path / "one.zip", "ada")
+        importer.restore(tmp_path / "one.zip", "ada")
 
 
 @pytest.mark.slow

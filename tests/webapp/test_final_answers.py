@@ -12,7 +12,7 @@ from tests.webapp import bench_rows, poll_rows, problem_rows
 from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.experiments.execute.run import save_score
 from webapp.experiments.models import Candidate, Experiment
-from webapp.problems import scoring
+from webapp.problems import answer_scores
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def tried(monkeypatch):
     problem = problem_rows.sum_problem()
     address = problem_rows.open_judgement(problem, [RIGHT, WRONG])
     rows = list(Candidate.objects.all())
-    for row, score in zip(rows, scoring.score_answers(problem, [RIGHT, WRONG], None, 1), strict=True):
+    for row, score in zip(rows, answer_scores.score_answers(problem, [RIGHT, WRONG], None, 1), strict=True):
         save_score(row, score)
 
     def fail(*arguments):

@@ -12,7 +12,7 @@ from llm.offline import OfflineWriter
 from tests.webapp.fake_workers import create_experiment, do_work
 from webapp.experiments import execute, loop
 from webapp.experiments.defaults import find_environment_model
-from webapp.experiments.execute.calls import open_backend
+from webapp.experiments.execute.model_calls import open_backend
 from webapp.experiments.models import LanguageModel
 
 pytestmark = pytest.mark.django_db

@@ -56,6 +56,13 @@ async def read_status(asked: ApplicationCommunicator) -> int:
     return answer["status"]
 
 
+async def take_all(handler: PageHandler, group: str) -> None:
+    """Wait until the requests hold all threads of the group."""
+    async with asyncio.timeout(30):
+        while not handler.free[group].empty():
+            await asyncio.sleep(0.01)
+
+
 async def send_all(asked: list[ApplicationCommunicator]) -> None:
     for one in asked:
         await one.send_input({"type": "http.request"})
@@ -64,8 +71,7 @@ async def send_all(asked: list[ApplicationCommunicator]) -> None:
 async def test_what_is_sent_and_staff_wait_for_no_page_of_people(handler):
     pages = [ask(handler, "GET") for _ in range(3 * THREADS[PAGES])]
     await send_all(pages)
-    await asyncio.sleep(0.05)
-    assert handler.free[PAGES].empty()
+    await take_all(handler, PAGES)
     vote = ask(handler, "POST")
     await send_all([vote])
     assert await read_status(vote) == 200
@@ -87,7 +93,7 @@ async def test_a_visitor_who_sends_slowly_or_leaves_holds_no_thread(handler):
         await one.send_input({"type": "http.request", "body": b"a", "more_body": True})
     gone = [ask(handler, "GET", "/bench/page/") for _ in range(THREADS[STAFF])]
     await send_all(gone)
-    await asyncio.sleep(0.05)
+    await take_all(handler, STAFF)
     for one in gone:
         await one.send_input({"type": "http.disconnect"})
     vote = ask(handler, "POST")

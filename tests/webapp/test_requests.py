@@ -25,7 +25,7 @@ from tests.webapp.fake_workers import (
 from tests.webapp.request_answers import TALK, do_request
 from webapp.bench.experiments import candidate_details
 from webapp.experiments import execute, loop, progress
-from webapp.experiments.execute import calls
+from webapp.experiments.execute import model_calls
 from webapp.experiments.models import Candidate, Experiment, Iteration, LanguageModel, ModelCall, Request
 from webapp.review import panels
 from webapp.review.models import Vote
@@ -213,11 +213,11 @@ def test_a_spent_budget_stops_before_the_next_answer_and_a_higher_one_goes_on(bu
 
 def test_the_experiments_model_says_how_many_requests_at_once_and_how_much_fits() -> None:
     model = LanguageModel(kind="openai", base_url="http://x.example", model="m", concurrency=2, context_tokens=8000)
-    assert calls.open_backend(model).gate.at_once == 2
+    assert model_calls.open_backend(model).gate.at_once == 2
     assert (
-        calls.get_context_tokens(model),
-        calls.get_context_tokens(None),
-        calls.get_context_tokens(LanguageModel()),
+        model_calls.get_context_tokens(model),
+        model_calls.get_context_tokens(None),
+        model_calls.get_context_tokens(LanguageModel()),
     ) == (8000, 0, 0)
 
 

@@ -20,11 +20,11 @@ export.write_export(made.study, Path({path!r}))
 """
 BROUGHT = """
 from tests.webapp import finished_study, bench_rows
-from webapp.archive import restore
+from webapp.archive import importer
 from pathlib import Path
 bench_rows.create_finished_experiment(name="somebody else's", task="Ant")
 rows.create_round(rows.participant(rows.study(title="Another")))
-restore.restore(Path({path!r}), "ada")
+importer.restore(Path({path!r}), "ada")
 """
 READ = """
 import hashlib

@@ -24,7 +24,7 @@ from webapp.archive.study_scope import Scope
 from webapp.audit import record
 from webapp.base.store import store
 from webapp.experiments.models import Experiment
-from webapp.experiments.usage import sum_usage
+from webapp.experiments.resource_use import sum_usage
 from webapp.review.models import Trial, Vote
 from webapp.studies import assigning, opening
 from webapp.studies.models import Arm, Study

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from celery import shared_task
 
-from webapp.archive import experiment_export, export, restore, work
+from webapp.archive import experiment_export, export, importer, work
 from webapp.archive.models import Export
 from webapp.base import logs, processes
 
@@ -25,4 +25,4 @@ def carry_out_task(kind: str, pk: int) -> bool:
 def _find_job(task: work.Task) -> Callable[[work.Task, work.Work], None]:
     if isinstance(task, Export):
         return export.run_export if task.study_id else experiment_export.run_export
-    return restore.run_import
+    return importer.run_import

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.dry_run import find_equal_flows
+from llm.repetition_check import find_equal_flows
 from webapp.comparisons.plan import Arm, Plan
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment

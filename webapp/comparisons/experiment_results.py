@@ -15,7 +15,7 @@ from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, I
 from webapp.comparisons.plan import Arm, Plan
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
-from webapp.experiments.usage import Usage, read_usage
+from webapp.experiments.resource_use import Usage, read_usage
 
 MADE_BY_FIELD = "progress__made_by"
 GPU_DEVICES = ("cuda", "bridge:isaacgym")

@@ -7,7 +7,7 @@ class ExperimentsConfig(AppConfig):
     name = "webapp.experiments"
 
     def ready(self) -> None:
-        from webapp.experiments import files  # noqa: F401 (connects what deletes files)
+        from webapp.experiments import file_deletion  # noqa: F401 (connects what deletes files)
         from webapp.problems.signals import uses_requested
 
         uses_requested.connect(find_experiments, dispatch_uid="experiments")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Avg
 
-from llm.dry_run import count_answers
+from llm.repetition_check import count_answers
 from simulation import catalog
 from webapp.experiments import loop
 from webapp.experiments.durations import measure_step

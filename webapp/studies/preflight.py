@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from llm.dry_run import find_equal_flows
 from llm.records import canonical
+from llm.repetition_check import find_equal_flows
 from webapp.experiments import loop
 from webapp.experiments.models import LanguageModel
 from webapp.problems import lookup

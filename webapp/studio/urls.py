@@ -12,7 +12,7 @@ from webapp.studio import (
     open_link,
     preview,
     questionnaires,
-    steps,
+    step_views,
     views,
     voting,
 )
@@ -27,7 +27,7 @@ urlpatterns = [
     path("s/<str:token>/ready/", views.confirm_instructions, name="ready"),
     path("s/<str:token>/leave/", views.leave_study, name="leave"),
     *languages.urlpatterns,
-    *steps.urlpatterns,
+    *step_views.urlpatterns,
     *questionnaires.urlpatterns,
     *open_link.urlpatterns,
     *preview.urlpatterns,

@@ -20,7 +20,7 @@ from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
 from webapp.studio.pages import Page, find_page, find_round
 from webapp.studio.personal_links import require_participant
-from webapp.studio.steps import add_session_state
+from webapp.studio.step_views import add_session_state
 from webapp.studio.words import describe_plan
 
 ASK_AGAIN = "X-Ask-Again"

@@ -9,9 +9,9 @@ from django.db.models import F, QuerySet
 
 from simulation import catalog
 from webapp.experiments.models import Candidate
+from webapp.problems.answer_scores import FINAL_ANSWER
 from webapp.problems.lookup import find_problem
 from webapp.problems.models import Attachment, Problem
-from webapp.problems.scoring import FINAL_ANSWER
 from webapp.votes.models import Pair, Poll
 
 OF_PROBLEM = (

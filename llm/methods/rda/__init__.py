@@ -10,7 +10,7 @@ from typing import Any
 from llm.errors import MethodError, unscored_text
 from llm.messages import first_prompt
 from llm.method import Method, Option
-from llm.methods.rda import questions
+from llm.methods.rda import prompts
 from llm.methods.rda.analysis import Summary, cascade_failures, read_analysis, scores_any, summarise, summary_text
 from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
 from llm.records import Ask, Choose, Judge, Look, Outcome, Problem, Request, Train, Write
@@ -48,18 +48,16 @@ def rda(
     """
     eyes = Eyes(analyst, frames, rollouts if analyst == "frames" else 1)
     sees = analyst == "frames"
-    listed = yield Ask(
-        1, questions.subtasks_prompt(problem), make_seed(rng), "vision" if sees else "writer", scene=sees
-    )
+    listed = yield Ask(1, prompts.subtasks_prompt(problem), make_seed(rng), "vision" if sees else "writer", scene=sees)
     subtasks = read_subtasks(listed, problem.description)
     best: Summary | None = None
     winner: Summary | None = None
     said = ""
     for iteration in range(1, n + 1):
         parent = best.outcome.candidate.id if best else None
-        messages = questions.reward_prompt(problem, subtasks)
+        messages = prompts.reward_prompt(problem, subtasks)
         if best:
-            messages = questions.reflection_prompt(problem, subtasks, iteration - 1, best.outcome, said)
+            messages = prompts.reflection_prompt(problem, subtasks, iteration - 1, best.outcome, said)
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None, eyes.rollouts)
         seen = by_id(iteration, outcomes)
@@ -68,7 +66,7 @@ def rda(
         winner = best if winner is None or best.score >= winner.score else winner
         said = summary_text(best, subtasks)
         if subtask_reflection and iteration < n:
-            answer = yield Ask(iteration, questions.revision_prompt(problem, subtasks, said), make_seed(rng))
+            answer = yield Ask(iteration, prompts.revision_prompt(problem, subtasks, said), make_seed(rng))
             subtasks = revise_subtasks(subtasks, answer)
     assert winner is not None
     return winner.outcome.candidate.id
@@ -85,7 +83,7 @@ def analyse(
     """Every rollout of every candidate, all at once, and a summary of each candidate whose analysis can be read."""
     requests: list[Ask | Look] = []
     for name, outcome in seen.items():
-        messages = questions.analysis_prompt(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
+        messages = prompts.analysis_prompt(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
         for rollout in range(1, eyes.rollouts + 1):
             seed = make_seed(rng)
             look = Look(iteration, messages, name, eyes.frames, seed, rollout)
@@ -136,15 +134,15 @@ def rda_judged(
     reasons: bool = True,
 ) -> Steps:
     """RDA with the judge as its critic: best and worst, and the reasons in words, take the place of the analysis."""
-    subtasks = read_subtasks((yield Ask(1, questions.subtasks_prompt(problem), make_seed(rng))), problem.description)
+    subtasks = read_subtasks((yield Ask(1, prompts.subtasks_prompt(problem), make_seed(rng))), problem.description)
     bests: list[Outcome] = []
     said = ""
     for iteration in range(1, n + 1):
         best = bests[-1] if bests else None
         messages = (
-            questions.reflection_prompt(problem, subtasks, iteration - 1, best, said)
+            prompts.reflection_prompt(problem, subtasks, iteration - 1, best, said)
             if best
-            else questions.reward_prompt(problem, subtasks)
+            else prompts.reward_prompt(problem, subtasks)
         )
         parent = best.candidate.id if best else None
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
@@ -152,9 +150,9 @@ def rda_judged(
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         bests.append(outcome_named(seen, pick.best))
-        said = questions.critic_text(pick, len(pick.saw(seen)), reasons)
+        said = prompts.critic_text(pick, len(pick.saw(seen)), reasons)
         if subtask_reflection and iteration < n:
-            answer = yield Ask(iteration, questions.revision_prompt(problem, subtasks, said), make_seed(rng))
+            answer = yield Ask(iteration, prompts.revision_prompt(problem, subtasks, said), make_seed(rng))
             subtasks = revise_subtasks(subtasks, answer)
     if n == 1:
         return bests[0].candidate.id
@@ -170,7 +168,7 @@ def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, war
     best: Outcome | None = None
     winner: Outcome | None = None
     for iteration in range(1, n + 1):
-        messages = questions.score_prompt(problem, iteration - 1, best) if best else first_prompt(problem)
+        messages = prompts.score_prompt(problem, iteration - 1, best) if best else first_prompt(problem)
         parent = best.candidate.id if best else None
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None)

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from llm import extract
-from llm.methods.rda import questions
+from llm.methods.rda import prompts
 from llm.methods.rda.analysis import read_analysis
 from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
 from llm.offline import NOTICE, answer
@@ -44,7 +44,7 @@ def _coordinate(name, mean):
 
 def judged(trace, film=None):
     outcome = Outcome(Candidate("1-1", SOURCE), True, trace=trace, states=film or {})
-    said = answer(questions.analysis_prompt(PROBLEM, SUBTASKS, outcome, 0), 0)
+    said = answer(prompts.analysis_prompt(PROBLEM, SUBTASKS, outcome, 0), 0)
     assert NOTICE in said and LABEL in said
     return read_analysis(said, len(SUBTASKS))
 
@@ -85,10 +85,10 @@ TASKS = ["Cartpole", "Ant", "Humanoid", "HumanoidJump", "BallBalance", "FrankaCa
 def test_every_task_has_subtasks_and_a_bounded_component_for_those_that_can_be_measured(task):
     info = catalog.task(task)
     problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
-    known = read_subtasks(answer(questions.subtasks_prompt(problem), 0), info.description)
+    known = read_subtasks(answer(prompts.subtasks_prompt(problem), 0), info.description)
     assert 4 <= len(known) <= 10 and known[-1].startswith("Success: ") and known[0].startswith("Keep going")
     for seed in range(3):
-        said = answer(questions.reward_prompt(problem, known), seed)
+        said = answer(prompts.reward_prompt(problem, known), seed)
         program = Program.parse(extract.source(said))
         names = list(program.components())
         assert names[-1] == "success_bonus_reward" and len(names) >= 2
@@ -99,10 +99,10 @@ def test_every_task_has_subtasks_and_a_bounded_component_for_those_that_can_be_m
 def test_what_is_not_done_counts_more_in_the_next_reward():
     best = Outcome(Candidate("1-1", SOURCE), True, trace=RISING)
     said = "Mean score of all subtasks: 0.5. Done: 1.\n- Subtask 2 (Hold upright) scores 0.00: it falls over"
-    found = answer(questions.reflection_prompt(PROBLEM, SUBTASKS, 1, best, said), 1)
+    found = answer(prompts.reflection_prompt(PROBLEM, SUBTASKS, 1, best, said), 1)
     assert re.search(r"From the analysis: `upright_reward` x (1\.[3-9]|2)", found)
     missing = answer(
-        questions.reflection_prompt(
+        prompts.reflection_prompt(
             PROBLEM,
             (*SUBTASKS[:2], "Calm power: power is small", "Success: run"),
             1,
@@ -118,7 +118,7 @@ def test_a_revision_is_of_one_that_failed_altogether_and_never_of_the_success():
     said = (
         "Mean score of all subtasks: 0.2. Done: none.\n- Subtask 2 (x) scores 0.00: y\n- Subtask 4 (z) scores 0.00: w"
     )
-    answers = {answer(questions.revision_prompt(PROBLEM, SUBTASKS, said), seed) for seed in range(12)}
+    answers = {answer(prompts.revision_prompt(PROBLEM, SUBTASKS, said), seed) for seed in range(12)}
     changed = {revise_subtasks(SUBTASKS, a) for a in answers}
     assert len(changed) == 2 and SUBTASKS in changed
     (other,) = changed - {SUBTASKS}

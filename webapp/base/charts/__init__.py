@@ -1,6 +1,6 @@
 """Figures: each is described once, and drawn as SVG for a page and for a file, as PDF, or written as CSV."""
 
-from webapp.base.charts.description import Chart, Series, finite
+from webapp.base.charts.figure import Chart, Series, finite
 from webapp.base.charts.pdf import to_pdf
 from webapp.base.charts.scales import number, ticks
 from webapp.base.charts.svg import inline_svg, legend, place_cursor, to_svg, to_svg_grid

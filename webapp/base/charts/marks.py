@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape
 
-from webapp.base.charts.description import Chart, Series
+from webapp.base.charts.figure import Chart, Series
 from webapp.base.charts.scales import Frame, number
 
 COLOURS = ("#3d4fc4", "#b5520f", "#0a6b4a", "#8a2f74", "#5b6067", "#8a6d00")

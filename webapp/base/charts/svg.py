@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from webapp.base.charts.description import Chart
+from webapp.base.charts.figure import Chart
 from webapp.base.charts.marks import choose_spacing, draw_all, draw_sample, style_all
 from webapp.base.charts.scales import Frame, number, text_width, ticks
 from webapp.base.charts.tables import to_columns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from webapp.base.charts.description import Chart
+from webapp.base.charts.figure import Chart
 from webapp.base.csv_cells import format_table
 
 

@@ -5,8 +5,8 @@ from django.http import HttpRequest
 from unfold.admin import ModelAdmin
 
 from webapp.base.database import read_now
-from webapp.endpoints.gate import measure_use
 from webapp.endpoints.models import Endpoint
+from webapp.endpoints.shared_gate import measure_use
 
 
 @admin.register(Endpoint)

@@ -22,7 +22,7 @@ from webapp.experiments import figures, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request
-from webapp.experiments.usage import Usage, sum_usage
+from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.experiments.working_time import WorkingTime, read_working_time
 from webapp.review import panels
 from webapp.studies.assigning import find_participants

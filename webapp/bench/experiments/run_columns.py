@@ -19,7 +19,7 @@ from webapp.base.charts import finite
 from webapp.comparisons.membership import map_memberships
 from webapp.experiments import judges
 from webapp.experiments.models import Candidate, Experiment, Iteration, Tag
-from webapp.experiments.usage import Usage, read_usage
+from webapp.experiments.resource_use import Usage, read_usage
 from webapp.experiments.working_time import read_working_times
 from webapp.studies.models import Assignment
 

@@ -15,7 +15,7 @@ from webapp.base.paper_table import Table
 from webapp.experiments import loop, progress
 from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Event, Experiment, Job, Request
-from webapp.experiments.usage import Usage, sum_usage
+from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.review.models import Vote
 from webapp.studies import assigning, opening
 from webapp.studies.models import Assignment, Participant, Study, find_current

@@ -18,7 +18,7 @@ from llm.prompts import render
 from simulation.rollout import read_rollout
 from webapp.experiments import events, loop, request_results
 from webapp.experiments.execute import frames
-from webapp.experiments.execute.calls import build_saver, note_context, open_budgeted_backend, read_saved_replies
+from webapp.experiments.execute.model_calls import build_saver, note_context, open_budgeted_backend, read_saved_replies
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.leases import Lease

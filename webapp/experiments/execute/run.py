@@ -11,14 +11,14 @@ from llm.methods import METHODS
 from programs.records import JailError
 from webapp.experiments import loop, request_results
 from webapp.experiments.candidates import read_outcome
-from webapp.experiments.execute.calls import build_saver, note_context, open_budgeted_backend, read_saved_replies
+from webapp.experiments.execute.model_calls import build_saver, note_context, open_budgeted_backend, read_saved_replies
 from webapp.experiments.execute.train import find_candidates
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
 from webapp.experiments.models import Candidate, LanguageModel
-from webapp.problems import lookup, scoring
+from webapp.problems import answer_scores, lookup
+from webapp.problems.answer_scores import Score
 from webapp.problems.forms import get_form
-from webapp.problems.scoring import Score
 
 
 class JudgeUnavailable(Exception):
@@ -60,14 +60,16 @@ def ask_judging_model(lease: Lease, stop_check: Callable[[], None], question: re
     assert request is not None
     model = experiment.get_model("judge")
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
-        raise JudgeUnavailable(f"{scoring.UNDECIDED} Choose a language model as the judging model: it is asked then.")
+        raise JudgeUnavailable(
+            f"{answer_scores.UNDECIDED} Choose a language model as the judging model: it is asked then."
+        )
     progress = WritingProgress(lease, stop_check, request, 1)
     reply = writer.ask(
         open_budgeted_backend(lease, model, progress),
         question,
         read_saved_replies(request),
         progress.wrap_saver(build_saver(lease)),
-        accept=lambda text: scoring.read_verdict(text) is not None,
+        accept=lambda text: answer_scores.read_verdict(text) is not None,
         stop_check=stop_check,
         watch=progress,
     )

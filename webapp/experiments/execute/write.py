@@ -14,7 +14,7 @@ from simulation import catalog
 from trainer import launch
 from trainer.records import apply_overrides
 from webapp.experiments import loop, request_results
-from webapp.experiments.execute.calls import (
+from webapp.experiments.execute.model_calls import (
     build_saver,
     get_context_tokens,
     note_context,

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 from llm import records
 from llm.reasoning import answer_parts
-from webapp.problems import markdown, scoring
+from webapp.problems import answer_scores, markdown
 from webapp.problems.forms.form import GIST_LETTERS, Form, Part, Text, TriedSource
 from webapp.problems.models import Problem
 
@@ -31,7 +31,7 @@ def build_text(problem: Problem, tried: TriedSource) -> Text:
 
 def get_final(problem: Problem, tried: TriedSource) -> str:
     """As kept when the answer was tried; read from the text before that."""
-    kept = tried.details.get(scoring.FINAL_ANSWER)
+    kept = tried.details.get(answer_scores.FINAL_ANSWER)
     return kept if kept is not None else answer_parts.final_answer(tried.source, problem.sections) or ""
 
 
@@ -53,5 +53,5 @@ FORM = Form(
     get_ending=lambda problem: "md",
     make_sample=make_sample,
     build_fields=lambda problem: {"sections": problem.sections},
-    score=lambda problem, sources, ask, seed, stop_check: scoring.score_answers(problem, sources, ask, seed),
+    score=lambda problem, sources, ask, seed, stop_check: answer_scores.score_answers(problem, sources, ask, seed),
 )

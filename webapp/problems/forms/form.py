@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from webapp.problems.answer_scores import AskModel, Score
 from webapp.problems.models import Problem
-from webapp.problems.scoring import AskModel, Score
 
 GIST_LETTERS = 120
 """Longest final answer in a one-line summary."""

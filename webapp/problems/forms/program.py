@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from llm import records
-from webapp.problems import scoring
+from webapp.problems import answer_scores
 from webapp.problems.forms.form import Form, Text, TriedSource
 from webapp.problems.models import Problem
 
@@ -58,5 +58,5 @@ FORM = Form(
     get_ending=lambda problem: ENDINGS[problem.language],
     make_sample=make_sample,
     build_fields=lambda problem: {"language": problem.language},
-    score=lambda problem, sources, ask, seed, stop_check: scoring.score_programs(problem, sources, stop_check),
+    score=lambda problem, sources, ask, seed, stop_check: answer_scores.score_programs(problem, sources, stop_check),
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from webapp.archive.restore import restore
+from webapp.archive.importer import restore
 from webapp.archive.unpack import Refused
 from webapp.base.commands import PrefineCommand
 

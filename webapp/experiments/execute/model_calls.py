@@ -17,7 +17,7 @@ from llm.offline import OfflineWriter
 from llm.prices import Price, Usage, known_prices
 from webapp.base.database import retry_while_away
 from webapp.endpoints.denied import require_allowed
-from webapp.endpoints.gate import EndpointGate
+from webapp.endpoints.shared_gate import EndpointGate
 from webapp.experiments import events
 from webapp.experiments.execute.budget_gate import BudgetGate
 from webapp.experiments.execute.writing_progress import WritingProgress
