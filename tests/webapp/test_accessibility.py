@@ -290,6 +290,10 @@ def find_violations(context, site, addresses):
         assert page.goto(site.url + address).status == 200, name
         page.evaluate(AXE)
         found[name] = page.evaluate(RUN)
+        page.set_viewport_size({"width": 390, "height": 800})
+        if page.evaluate("document.documentElement.scrollWidth") > 390:
+            found[name].append("the page scrolls sideways")
+        page.set_viewport_size({"width": 1280, "height": 800})
     page.close()
     return {name: violations for name, violations in found.items() if violations}
 
