@@ -456,7 +456,9 @@ def test_actions_go_through_the_loop(staff):
     assert "Resumed." in act("resume") and not row.paused
     Experiment.objects.update(status="failed")
     assert "Going on from the step that failed." in act("retry") and row.status == "running"
-    assert "Cancelled." in act("cancel") and row.status == "cancelled"
+    text = act("cancel")
+    assert "Cancelled." in text and row.status == "cancelled"
+    assert "cancelled before the first candidates were written" in text and "as soon as they are written" not in text
     assert "It has ended already." in act("cancel")
     assert staff.post(page("act", row, "explode")).status_code == 404
     assert staff.get(page("act", row, "cancel")).status_code == 405

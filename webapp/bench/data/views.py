@@ -107,6 +107,7 @@ def export(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     else:
         work.queue_task(Export(study=row, by=request.user.get_username(), **form.cleaned_data))
         record(request.user, "exported study", row, **form.cleaned_data)
+        messages.success(request, "The export is being made. It stands below, with how far it is.")
     return redirect("archive:study", pk)
 
 
