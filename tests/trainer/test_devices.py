@@ -76,6 +76,7 @@ def test_a_locked_training_through_the_bridge_equals_one_without(bridge_device, 
     assert [c.ok for c in bridged.candidates] == [True, True, False]
 
 
+@pytest.mark.exhaustive
 def test_a_lost_bridge_fails_its_run_alone(bridge_device, run, tmp_path):  # noqa: F811
     job = TrainJob("Cartpole", SOURCES, overrides=LONG, film_at=())
     folders = [tmp_path / "lost", tmp_path / "unharmed"]

@@ -81,7 +81,7 @@ def test_cartpole_learns_to_balance(run, tmp_path):
 
 
 def test_a_run_killed_again_and_again_ends_as_an_unbroken_one(run, tmp_path):
-    overrides = {"worlds": 16, "horizon": 16, "iterations": 240, "epochs": 2}
+    overrides = {"worlds": 16, "horizon": 16, "iterations": 120, "epochs": 2}
     job = TrainJob("Cartpole", SOURCES, overrides=overrides, film_at=(10, 40, 70), processes=2)  # saves at each
     whole = finished(run(tmp_path / "whole", job), tmp_path / "whole")
     folder = tmp_path / "broken"

@@ -18,6 +18,7 @@ import pytest
 
 from llm import replay
 from tests.upgrades import small_clips
+from tests.webapp.servers import static_files
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
@@ -57,7 +58,7 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         archive.extractall(folder / "site", filter="data")
     site = Site(folder / "site", small_clips.python(folder / "python", ROOT))
     site.run("manage.py", "migrate", "--no-input")
-    site.run("manage.py", "collectstatic", "--no-input", "--verbosity", "0")
+    static_files(site.folder / "data")
     return site
 
 

@@ -43,7 +43,7 @@ def django_db_setup(django_test_environment, django_db_blocker):
             yield
         else:
             made = setup_databases(verbosity=0, interactive=False)
-            patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: truncate_tables())
+            patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
             yield
             end_other_connections()
             teardown_databases(made, verbosity=0)
@@ -66,11 +66,13 @@ def copy_migrated_database():
         source.backup(connection.connection)
 
 
-def truncate_tables():
-    """Empty a PostgreSQL database, except what migrations made."""
+def empty_tables():
+    """Empty a PostgreSQL database, except what migrations made. TRUNCATE takes its time for empty tables, too."""
     names = [name for name in connection.introspection.django_table_names() if name not in MIGRATED]
     with connection.cursor() as cursor:
-        cursor.execute(f"TRUNCATE {', '.join(map(connection.ops.quote_name, names))}")
+        cursor.execute(" UNION ALL ".join(f"(SELECT '{name}' FROM \"{name}\" LIMIT 1)" for name in names))
+        deleted = "".join(f'DELETE FROM "{name}";' for (name,) in cursor.fetchall())
+        cursor.execute(f"SET session_replication_role = replica; {deleted} SET session_replication_role = DEFAULT")
 
 
 def end_other_connections():

@@ -48,6 +48,7 @@ class TestTwoMachines:
 
         return use_machine
 
+    @pytest.mark.parametrize("any_store", [pytest.param("local", marks=pytest.mark.exhaustive), "s3"], indirect=True)
     def test_a_training_that_was_killed_goes_on_is_filmed_and_taken_over(
         self, use_machine: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -62,17 +62,35 @@ def running(data: Stack) -> Iterator[Running]:
     supervisor.process.wait()
 
 
-def test_it_restarts_what_dies_and_stops_in_order(running: Running) -> None:
+START = """
+from webapp.experiments import loop
+from webapp.experiments.models import Experiment
+endless = {"iterations": 100_000}
+loop.start(Experiment.objects.create(name="x", task="Cartpole", judge="proxy", k=2, n=1, overrides=endless))
+"""
+LOOK = """
+from webapp.experiments.models import Job
+print([(job.status, job.strikes, job.owner) for job in Job.objects.filter(kind="train")])
+"""
+
+
+def test_it_restarts_what_dies_stops_in_order_and_puts_a_training_back_without_a_strike(
+    running: Running, data: Stack
+) -> None:
     web = running.child("uvicorn")
     os.kill(web, signal.SIGKILL)
+    data.manage("shell", "-v0", "-c", START)
     wait_for(lambda: "web ended (SIGKILL); starting it again" in running.output.read_text(), "a word about it")
     wait_for(lambda: listening(running.port), "the return of the site")
     assert running.child("uvicorn") != web
+    wait_for(lambda: any("trainer.lockstep" in command for command in running.children().values()), "training", 240)
     below = running.children()
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(120) == 0
     wait_for(lambda: have_ended(below), "the end of all programs")
+    assert data.manage("shell", "-v0", "-c", LOOK).strip() == "[('queued', 0, '')]"
     assert "Traceback" not in running.output.read_text()
+    assert "killed" not in (data.data / "log" / "train.log").read_text().lower()
     logs = {path.stem for path in (Path(running.output).parent / "log").glob("*.log")}
     assert logs == set(NAMES)
     modes = {path.stat().st_mode & 0o077 for path in (Path(running.output).parent / "log").iterdir()}
@@ -139,26 +157,3 @@ def test_an_impossible_port_is_refused(
     with pytest.raises(SystemExit):
         main()
     assert capsys.readouterr().err.endswith(f"--port must be between 1 and 65535, not {port}\n")
-
-
-START = """
-from webapp.experiments import loop
-from webapp.experiments.models import Experiment
-endless = {"iterations": 100_000}
-loop.start(Experiment.objects.create(name="x", task="Cartpole", judge="proxy", k=2, n=1, overrides=endless))
-"""
-LOOK = """
-from webapp.experiments.models import Job
-print([(job.status, job.strikes, job.owner) for job in Job.objects.filter(kind="train")])
-"""
-
-
-def test_an_ordered_stop_puts_a_training_back_without_a_strike(running: Running, data: Stack) -> None:
-    data.manage("shell", "-v0", "-c", START)
-    wait_for(lambda: any("trainer.lockstep" in command for command in running.children().values()), "training", 240)
-    below = running.children()
-    running.process.send_signal(signal.SIGTERM)
-    assert running.process.wait(120) == 0
-    wait_for(lambda: have_ended(below), "the end of all programs")
-    assert data.manage("shell", "-v0", "-c", LOOK).strip() == "[('queued', 0, '')]"
-    assert "killed" not in (data.data / "log" / "train.log").read_text().lower()
