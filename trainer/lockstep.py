@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import gc
 import hashlib
 import json
 import sys
@@ -382,6 +383,7 @@ def main() -> int:
     parser.add_argument("--memory", type=int, help="bytes it may take beyond its libraries")
     arguments = parser.parse_args()
     die_with_parent(arguments.parent)
+    gc.freeze()  # no collection looks at loaded libraries again, not even the last, of a third of a second
     torch.set_num_threads(1)
     job_dir, device = arguments.job_dir.resolve(), arguments.device
     lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads, device)

@@ -1,3 +1,5 @@
+import gc
+
 from django.apps import AppConfig
 
 
@@ -11,3 +13,4 @@ class PrefineConfig(AppConfig):
 
         assert celery.app
         error_reports.start()
+        gc.freeze()  # no collection looks at loaded modules again, not even the last: commands end sooner

@@ -6,6 +6,7 @@ Started by `sandbox.check` with a clean environment, in an empty folder; reads a
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import os
 import select
@@ -40,6 +41,7 @@ PR_SET_PDEATHSIG = 1
 def main() -> None:
     """Answer one request: {"task", "sources", "timeout", "states"} -> [verdict, ...]."""
     _die_with_parent()
+    gc.freeze()  # no collection looks at loaded libraries again, not even the last, of a third of a second
     torch.set_num_threads(1)
     request = json.load(sys.stdin)
     try:
