@@ -123,8 +123,9 @@ def write_clip(clip: Clip, hue: int) -> None:
 
 @functools.cache
 def _film(hue: int) -> tuple[bytes, bytes]:
-    look = f"testsrc2=size=256x192:rate=30:duration=3,hue=h={hue}"
-    encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "30", "-movflags", "+faststart", "-map_metadata", "-1"]
+    """Ten frames a second: showing them takes most of a browser test's processor time."""
+    look = f"testsrc2=size=256x192:rate=10:duration=3,hue=h={hue}"
+    encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "10", "-movflags", "+faststart", "-map_metadata", "-1"]
     return _drawn(look, "mp4", [*encode, "-threads", "1"]), _drawn(look, "jpg", ["-frames:v", "1"])
 
 
