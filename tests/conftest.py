@@ -27,6 +27,8 @@ SLOW = (
     "simulation/hostile/test_jail.py",
     "simulation/test_sandbox.py",
     "webapp/test_accessibility.py",
+    "webapp/test_network.py",
+    "webapp/test_full_disk.py",
     "webapp/test_headless.py",
     "webapp/test_run_folder.py",
     "trainer/test_run.py",
