@@ -5,10 +5,13 @@ PREFINE_TEST_BROKER_URL.
 """
 
 import atexit
+import gc
 import os
 import shutil
 import signal
 import tempfile
+
+import pytest
 
 for name in [name for name in os.environ if name.startswith("PREFINE_") and not name.startswith("PREFINE_TEST_")]:
     del os.environ[name]
@@ -19,3 +22,11 @@ os.environ["PREFINE_DATA"] = tempfile.mkdtemp(prefix="prefine-test-")
 atexit.register(shutil.rmtree, os.environ["PREFINE_DATA"], ignore_errors=True)
 # Background jobs of a shell and their children ignore Control-C; some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+gc.disable()  # collections take a third of the time of reading all tests, and find nothing
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    gc.freeze()
+    gc.enable()

@@ -207,6 +207,7 @@ class Launcher:
     """trainer.launch with another way to start a training."""
 
     stop = staticmethod(launch.stop)
+    holds_other_job = staticmethod(launch.holds_other_job)
 
     def __init__(self, train: Any) -> None:
         self.train = train
