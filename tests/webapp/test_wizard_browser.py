@@ -69,7 +69,7 @@ def test_what_is_typed_into_a_draft_is_saved_without_a_button(site, cookie):
         page.get_by_role("checkbox", name="Deutsch").check()
         expect(page.locator("[data-language=de]")).to_contain_text(re.compile("Deutsch: [1-9]"))
         page.get_by_role("button", name="Save and write them in Deutsch").click()
-        expect(page.get_by_role("heading", name=re.compile("Deutsch: 1 of"))).to_be_visible()
+        expect(page.get_by_role("heading", name=re.compile("Deutsch: 2 of"))).to_be_visible()
         page.get_by_role("button", name="Save and go back").click()
         expect(page.get_by_label("Title").first).to_have_value("How people judge")
         page.get_by_label("Contact").first.press_sequentially("!")
