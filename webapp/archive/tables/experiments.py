@@ -263,7 +263,7 @@ TABLES = (
             "kind": keep("started, written, clip, trained, judge, voted, picked, undone, finished and so on."),
             "public": keep("Whether the participant's page was told that something changed."),
             "text": text("In words."),
-            "payload": keep("Details."),
+            "payload": text("Details, and the pseudonym of the only participant whose page was told."),
             "created_at": when("When it happened."),
         },
     ),
