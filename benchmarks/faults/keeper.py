@@ -32,7 +32,7 @@ class Keeper:
                 if name in self.held or one.is_alive():
                     continue
                 if name not in self.start_at:
-                    self.ended[name] += 1
+                    self.ended[name] += one.process is not None
                     self.start_at[name] = now + self.draw.uniform(*PAUSES)
                 elif now >= self.start_at[name]:
                     del self.start_at[name]

@@ -78,6 +78,10 @@ class Run:
         lanes = [asyncio.create_task(self.keep_busy(over, came)) for _ in range(LANES)]
         await fault
         over.set()
+        back = [voter for voter in came if voter.state == "thanks" and voter.link in self.stage.called_back]
+        again = [self.make_voter(voter.link) for voter in back]
+        came = [voter for voter in came if voter not in back] + again
+        lanes += [asyncio.create_task(voter.take_part(self.stage.ballots)) for voter in again]
         _, pending = await asyncio.wait(lanes, timeout=END_SECONDS)
         stuck = sum(voter.state != "thanks" for voter in came)
         for lane in pending:
@@ -93,12 +97,12 @@ class Run:
     async def keep_busy(self, over: asyncio.Event, came: list[Voter]) -> None:
         """One panel of people after another, until it is over."""
         while not over.is_set():
-            panel = [self.make_voter() for _ in range(PANEL)]
+            panel = [self.make_voter(next(self.links)) for _ in range(PANEL)]
             came += panel
             await asyncio.gather(*(voter.take_part(self.stage.ballots) for voter in panel))
 
-    def make_voter(self) -> Voter:
-        number, link = next(self.numbers), next(self.links)
+    def make_voter(self, link: str) -> Voter:
+        number = next(self.numbers)
         browser = Browser(self.site.addresses[0], f"10.0.{number >> 8 & 255}.{number & 255}")
         return Voter(browser, link, self.records, random.Random(f"{self.seed} {number}"))
 

@@ -44,6 +44,8 @@ class Stage:
     network: Network | None = None
     notes: list[str] = field(default_factory=list)
     """What was done, for the report."""
+    called_back: set[str] = field(default_factory=set)
+    """Links of people whose last votes a restored backup does not know."""
 
     async def work(self, seconds: float = WORK_SECONDS) -> None:
         await asyncio.sleep(seconds)
@@ -182,6 +184,7 @@ async def restore_backup(stage: Stage) -> None:
         gone = {token: ballot for token, ballot in stage.ballots.items() if ballot.at > backed_up_at}
         for token in gone:  # what came after the backup is gone, and is asked for again
             del stage.ballots[token]
+        stage.called_back = {ballot.person for ballot in gone.values()}
         await asyncio.to_thread(lambda: [one.start() for one in stopped if one is not postgres])
     await stage.work()
     stage.notes.append(f"a backup restored into an empty PostgreSQL; {len(gone)} votes were younger than it")
