@@ -189,7 +189,8 @@ class PPO:
     def start_from(self, networks: object, observations: RunningNormalizer) -> None:
         """Begin with this policy's networks for all K in place of random ones.
 
-        The statistics of the observations count as if they came from one horizon, so that new ones soon outweigh them.
+        The statistics of the observations count as much as all that this training will see: what a policy does depends
+        on them, and those of a body that stands still, which hardly varies, would make it fall within ten iterations.
         Optimiser, learning rates and the statistics of the values, which belong to another reward, start as in a new
         training. Raises ValueError where the parameters are those of other networks.
         """
@@ -204,7 +205,7 @@ class PPO:
         repeated = networks.flat.to(self.device).repeat(candidates, 1)
         self.networks = StackedActorCritic(self.networks.shape, repeated, self._dtype)
         mean, variance = observations.mean.repeat(candidates, 1), observations.variance.repeat(candidates, 1)
-        seen = self.preset.worlds * self.preset.horizon
+        seen = self.preset.worlds * self.preset.horizon * self.preset.iterations
         self.observations.load_state_dict({"mean": mean, "variance": variance, "count": seen})
 
     def finite(self) -> Tensor:

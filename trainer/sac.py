@@ -147,8 +147,9 @@ class SAC:
     def start_from(self, networks: object, observations: RunningNormalizer) -> None:
         """Begin with this policy, its critics and its temperature for all K in place of random ones.
 
-        The statistics of the observations count as if they came from one horizon. Those of the returns, which belong to
-        another reward, the optimisers and the replay start empty. Raises ValueError where the networks differ.
+        The statistics of the observations count as much as all that this training will see. Those of the returns,
+        which belong to another reward, the optimisers and the replay start empty. Raises ValueError where the networks
+        differ.
         """
         if not isinstance(networks, SimbaPolicy):
             raise ValueError("the policy to start from was trained with another algorithm than SAC")
@@ -164,7 +165,7 @@ class SAC:
         self.targets = self.critics.clone()
         self.log_temperature = networks.log_temperature.to(self.device).repeat(candidates, 1)
         mean, variance = observations.mean.repeat(candidates, 1), observations.variance.repeat(candidates, 1)
-        seen = self.preset.worlds * self.preset.horizon
+        seen = self.preset.worlds * self.preset.horizon * self.preset.iterations
         self.observations.load_state_dict({"mean": mean, "variance": variance, "count": seen})
 
     def finite(self) -> Tensor:

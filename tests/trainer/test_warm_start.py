@@ -32,7 +32,17 @@ def test_all_candidates_begin_with_the_policy_and_what_it_knew_of_observations(t
     observations = torch.randn(3, 8, 4)
     expected = torch.stack([policy(o) for o in observations])
     assert torch.allclose(lockstep.learner.mean_actions(observations), expected, atol=2e-2)  # bfloat16 where there is
-    assert lockstep.learner.observations.count == 16 * 16
+    preset = lockstep.preset
+    assert lockstep.learner.observations.count == preset.worlds * preset.horizon * preset.iterations > 16 * 16
+
+
+def test_a_body_that_hardly_moves_does_not_change_what_the_policy_does(tmp_path, earlier_run):
+    learner = shard(tmp_path, warm(tmp_path, earlier_run / "1.pt", iterations=100)).learner
+    observations = torch.randn(3, 8, 4)
+    before = learner.mean_actions(observations)
+    for _ in range(10):  # iterations in which all worlds stand still
+        learner.observations.update(1e-3 * torch.randn(3, 16 * 16, 4))
+    assert torch.allclose(learner.mean_actions(observations), before, atol=0.1)
 
 
 def test_it_trains_on_from_there_and_a_cold_run_is_as_before(tmp_path, earlier_run):
