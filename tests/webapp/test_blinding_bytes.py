@@ -127,7 +127,16 @@ def test_participants_are_sent_nothing_that_tells_the_better_clip(timed):
 
 
 def test_the_classifier_finds_clips_by_their_length(monkeypatch):
-    """Without the padding it would know, so that it is no accident that it does not."""
+    """Without the padding it would know, so that it is no accident that it does not. Here, each candidate's film is a
+    little longer than that of the one before, as when its robot moves more.
+    """
+    drawn = rows._film
+
+    def lengthen(hue: int) -> tuple[bytes, bytes]:
+        film, still = drawn(hue)
+        return film + (8 + 100 * hue).to_bytes(4, "big") + b"free" + bytes(100 * hue), still
+
+    monkeypatch.setattr(rows, "_film", lengthen)
     monkeypatch.setattr(padding, "compute_sizes", lambda clips: (0, 0))
     features, labels = seen_by_participants()
     right, of = accuracy(features, labels)
