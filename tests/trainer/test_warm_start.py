@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from simulation import catalog
+from simulation.environment import Environment
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
 from trainer import checkpoint
 from trainer.evaluation import evaluate as evaluate_policy
@@ -86,3 +87,18 @@ def test_a_tasks_upright_policy_stays_up_and_goes_nowhere():
     assert catalog.upright_policy("Humanoid", "paper") is None and catalog.upright_policy("Cartpole", "quick") is None
     found, _ = evaluate_policy(path, [0], 4)
     assert found.episode_length.mean > 400 and abs(found.score.mean) < 0.3
+
+
+@pytest.mark.parametrize("task", ["Humanoid", "HumanoidJump"])
+def test_the_policies_that_tasks_keep_stay_up_while_they_explore(task):
+    policy = checkpoint.load_policy(catalog.upright_policy(task, "quick"), task)
+    environment = Environment(task, worlds=16, seed=1)
+    fallen = torch.zeros(16, dtype=torch.bool)
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(200):
+        mean = policy(environment.obs_buf)
+        noise = torch.randn(mean.shape, generator=generator)
+        step = environment.step(mean + policy.networks.log_std[0].exp() * noise)
+        fallen |= step.terminated
+        environment.reset(step.terminated | step.truncated)
+    assert fallen.sum() <= 2
