@@ -19,7 +19,7 @@ from django.http.response import HttpResponseBase
 from webapp.base.http import SAFE_METHODS
 
 VOTES, PAGES, FILES, STAFF = "votes", "pages", "files", "staff"
-THREADS = {VOTES: 8, PAGES: 8, FILES: 16, STAFF: 4}
+THREADS = {VOTES: 8, PAGES: 3, FILES: 8, STAFF: 4}
 """How many requests of each group run at once. More pages at once would only share the processor, and a vote would wait
 for all of them.
 """
@@ -27,7 +27,7 @@ PREFIXES = {
     "/clip/": FILES,
     "/static/": FILES,
     "/words/": FILES,
-    "/health/": FILES,
+    "/health/": VOTES,
     "/metrics": STAFF,
     "/bench/": STAFF,
     "/admin/": STAFF,
