@@ -4,7 +4,7 @@
 
 It learns to stay up with little effort (examples/humanoid/upright.py), and no task. Episodes begin with a push: the
 body moves at up to 2 m/s in any direction, so that it learns to step instead of standing stiff, and they end after five
-seconds, so that the next push comes soon. The file is written anew from time to time.
+seconds, so that the next push comes soon. The file is rewritten from time to time.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ NUMBERS = {
     "Ant": {"UPRIGHT": "0.2", "HEIGHT": "0.4", "STANDING": "0.5", "COST": "0.005"},
     "Humanoid": {"UPRIGHT": "1.0", "HEIGHT": "1.0", "STANDING": "2.0", "COST": "0.01"},
 }
-"""A human's body falls more easily, so whoever writes a reward for it gives more for standing."""
+"""A human's body falls more easily, so its rewards give more for standing."""
 
 
 def list_rewards(task: str) -> dict[str, str]:
