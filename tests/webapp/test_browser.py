@@ -207,7 +207,7 @@ def test_play_pressed_before_the_clips_were_loaded(site, visit, people):
     page.on("request", lambda request: asked.append(request.url) if VIDEO.search(request.url) else None)
     page.locator("[data-do=play]").click()
     expect(page.locator(".tile[data-load=ready]")).to_have_count(6)
-    assert page.evaluate(PAUSED) == [False] * 6
+    page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
     page.wait_for_function(f"() => {TIMES}.every((time) => time > 2)")
     assert len(asked) == len(set(asked)) == 6, "none is loaded again, which would stop it"
 
