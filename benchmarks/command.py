@@ -38,9 +38,10 @@ TASKWISE = {
     "learning",
     "diversity",
     "time_left",
+    "sheets",
 }
 """Benchmarks that have --tasks, or one --task at a time."""
-ONE_TASK = {"bridge", "learning", "diversity", "time_left"}
+ONE_TASK = {"bridge", "learning", "diversity", "time_left", "sheets"}
 
 
 def names() -> list[str]:

@@ -1,8 +1,8 @@
-"""The cost of an idle site, and the time until it wakes: `python -m benchmarks.idle [--seconds 60]`.
+"""The cost of an idle site, and the time until it wakes: `python -m benchmarks.idle [--seconds 30]`.
 
-A real supervisor with SQLite and the demonstration studies. Processor time of every program, with no page open and with
-a participant's page open; then how long a worker takes to begin a job, the reaper to restart an experiment that stands
-still, and an event to reach the open page.
+A real supervisor with SQLite and the demonstration studies. Processor time and memory of every program, with no page
+open and with a participant's page open; then how long a worker takes to begin a job, the reaper to restart an
+experiment that stands still, and an event to reach the open page. Under two minutes.
 """
 
 from __future__ import annotations
@@ -25,9 +25,16 @@ import websockets
 from benchmarks.machine import machine
 from benchmarks.round import prefine
 
-SETTLE_SECONDS = 20.0
+SETTLE_SECONDS = 10.0
 """Seconds after the start; imports and first checks are over by then."""
-TIMES = 20
+TIMES = 10
+PROGRAMS = {
+    "supervisor": "webapp.supervisor",
+    "site": "uvicorn",
+    "workers": "manage.py worker",
+    "reaper and notifier": "manage.py reaper",
+}
+"""Kinds of programs, and what their command lines hold."""
 PERSON = """
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant, Study
@@ -44,7 +51,7 @@ from webapp.experiments import events
 from webapp.studies.models import Assignment
 experiment = Assignment.objects.get(participant__label="Page").experiment
 for number in range({times}):
-    time.sleep(1.13)
+    time.sleep(0.53)
     events.emit(experiment, "judge", "Round 1: pick best and worst", public=True)
     print(time.time(), flush=True)
 """
@@ -59,7 +66,7 @@ def begun(start):
     while not (job := Job.objects.filter(experiment=experiment).order_by("id").first()) or not job.started_at:
         time.sleep(0.005)
     loop.cancel(experiment)
-    time.sleep(1.07)
+    time.sleep(0.57)
     return job.started_at.timestamp() - began
 def found(experiment):
     Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.RUNNING)
@@ -75,7 +82,7 @@ def programs(data: Path) -> dict[str, list[Path]]:
         with suppress(OSError):
             if f"PREFINE_DATA={data}".encode() in (process / "environ").read_bytes().split(b"\0"):
                 line = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                name = next((name for name in ("supervisor", "reaper", "uvicorn", "celery") if name in line), "other")
+                name = next((name for name, part in PROGRAMS.items() if part in line), "others")
                 found.setdefault(name, []).append(process)
     return found
 
@@ -87,6 +94,20 @@ def processor_seconds(process: Path) -> float:
         with suppress(OSError):
             seconds += int(thread.read_text().split()[0]) / 1e9
     return seconds
+
+
+def read_memory(process: Path) -> float:
+    """MB in memory; of pages that several processes share, each counts its part (PSS)."""
+    with suppress(OSError):
+        for line in (process / "smaps_rollup").read_text().splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) / 1000
+    return 0.0
+
+
+def measure_memory(data: Path) -> Counter[str]:
+    """MB of each kind of program."""
+    return Counter({name: sum(map(read_memory, rows)) for name, rows in programs(data).items()})
 
 
 def share(data: Path, seconds: float) -> Counter[str]:
@@ -105,13 +126,13 @@ def shell(data: Path, code: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
-async def with_a_page(site: str, data: Path, seconds: float) -> tuple[Counter[str], list[float]]:
-    """The site's processor time while this page is open and nothing happens, and the delay of events to it."""
+async def with_a_page(site: str, data: Path, seconds: float) -> tuple[Counter[str], Counter[str], list[float]]:
+    """The site's processor time and memory while this page is open and nothing happens, and the delay of events."""
     token = shell(data, PERSON).communicate()[0].strip()
     address = f"{site.replace('http://', 'ws://')}/ws/s/{token}/"
     async with websockets.connect(address, origin=site) as socket:
         await asyncio.sleep(SETTLE_SECONDS)
-        used = await asyncio.to_thread(share, data, seconds)
+        used, held = await asyncio.to_thread(share, data, seconds), measure_memory(data)
         with shell(data, EVENTS.format(times=TIMES)) as others:
             late = []
             for _ in range(TIMES):
@@ -119,26 +140,32 @@ async def with_a_page(site: str, data: Path, seconds: float) -> tuple[Counter[st
                     pass
                 arrived = time.time()
                 late.append(arrived - float(await asyncio.to_thread(others.stdout.readline)))
-    return used, late
+    return used, held, late
+
+
+def write_row(name: str, count: float, alone: float, watched: float, held: float, held_watched: float) -> str:
+    """A row of the table of programs."""
+    return f"| {name} | {count:g} | {alone:.2f} | {watched:.2f} | {held:.0f} | {held_watched:.0f} |"
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.idle", description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seconds", type=float, default=30)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, prefine(data := Path(folder)) as site:
         time.sleep(SETTLE_SECONDS)
-        alone = share(data, options.seconds)
-        watched, late = asyncio.run(with_a_page(site, data, options.seconds))
+        counts = Counter({name: len(rows) for name, rows in programs(data).items()})
+        alone, held_alone = share(data, options.seconds), measure_memory(data)
+        watched, held_watched, late = asyncio.run(with_a_page(site, data, options.seconds))
         lines = shell(data, WAKES.format(times=TIMES)).communicate()[0].splitlines()
-    print(
-        f"{machine('celery', 'uvicorn')}; {options.seconds:g} s each\n\n| percent of a core | no page | a page open |"
-    )
-    print("|---|---:|---:|")
-    for name in sorted(alone):
-        print(f"| {name} | {alone[name]:.2f} | {watched[name]:.2f} |")
-    print(f"| all | {alone.total():.2f} | {watched.total():.2f} |\n\n| {TIMES} times, ms | median | longest |")
+    print(f"{machine('celery', 'uvicorn')}; {options.seconds:g} s each\n")
+    print("| | processes | % of a core, no page | a page open | MB of memory (PSS), no page | a page open |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name in sorted(counts):
+        print(write_row(name, counts[name], *(each[name] for each in (alone, watched, held_alone, held_watched))))
+    totals = [each.total() for each in (counts, alone, watched, held_alone, held_watched)]
+    print(write_row("all", *totals), f"\n\n| {TIMES} times, ms | median | longest |")
     print("|---|---:|---:|")
     job, found = ([float(value) for value in line.split()] for line in lines)
     rows = ("an event reaches the page", late), ("a job begins", job), ("the reaper finds an experiment", found)
