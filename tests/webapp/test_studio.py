@@ -15,7 +15,7 @@ from tests.webapp import rows
 from webapp.experiments import loop
 from webapp.experiments.models import Clip, Event, Experiment, Job, Request
 from webapp.review import ballot
-from webapp.review.models import Vote
+from webapp.review.models import ClipTicket, Vote
 from webapp.review.screenings import find_screening
 from webapp.studies import opening
 from webapp.studies.models import CompletionCode, Outcome, Participant, Study
@@ -150,6 +150,18 @@ def test_only_the_newest_practice_clip_of_each_robot(client, waiting_person):
     page(client, waiting_person)
     rows.create_round(waiting_person, percent=30)
     assert page(client, waiting_person).count("<figcaption>Practice</figcaption>") == 6
+
+
+def test_a_robot_keeps_its_place_when_a_newer_clip_of_it_comes(client, waiting_person):
+    def see():
+        tokens = re.findall(r'<li id="early-([\w-]+)"', page(client, waiting_person))
+        robots = dict(ClipTicket.objects.values_list("token", "clip__candidate"))
+        return [robots[token] for token in tokens], tokens
+
+    robots, tokens = see()
+    rows.create_round(waiting_person, percent=30)
+    robots_later, tokens_later = see()
+    assert robots_later == robots and not set(tokens_later) & set(tokens)
 
 
 def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting_person):

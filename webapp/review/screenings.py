@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.crypto import salted_hmac
 
 from trainer.records import FINAL
 from webapp.experiments.models import Candidate, Clip, Request
@@ -18,6 +19,8 @@ from webapp.review.models import ClipTicket, Screening, Trial
 from webapp.studies.models import Participant
 
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
+PLACES = "prefine.places-of-early-clips"
+"""Keys the order of early clips, which nobody outside can compute."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +90,15 @@ def make_tiles(screening: Screening | Trial) -> list[Tile]:
 
 
 def make_practice_tiles(participant: Participant, request: Request) -> list[Tile]:
-    """The newest early clip of every robot in training, in random order."""
+    """The newest early clip of every robot in training. Each robot keeps its place, which tells nothing about it."""
     keys = {candidate["id"] for candidate in request.payload["candidates"]}
     ready = Clip.objects.filter(
         candidate__iteration__experiment=request.experiment_id, percent__lt=FINAL, status=Clip.Status.READY
     ).select_related("candidate__iteration")
-    newest = {clip.candidate_id: clip for clip in ready.order_by("percent") if clip.candidate.key in keys}
+    newest = {clip.candidate.key: clip for clip in ready.order_by("percent") if clip.candidate.key in keys}
     tokens = issue_tickets(participant, newest.values())
-    return [Tile("", token, Clip.Status.READY) for token in sorted(tokens.values())]
+    places = {key: salted_hmac(PLACES, f"{participant.pk} {request.pk} {key}").digest() for key in newest}
+    return [Tile("", tokens[newest[key].pk], Clip.Status.READY) for key in sorted(newest, key=places.__getitem__)]
 
 
 def issue_tickets(participant: Participant, clips: Iterable[Clip], shown_in: str = "") -> dict[int, str]:
