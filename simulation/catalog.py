@@ -213,6 +213,11 @@ def upright_policy(name: str, preset: str) -> Path | None:
     return path if same else None
 
 
+def list_upright_tasks() -> list[str]:
+    """The tasks that have a policy that stays up."""
+    return [name for name in tasks() if upright_policy(name, "quick")]
+
+
 def observation_source(name: str) -> str:
     """The text of the task's observations.py: what a language model is shown, and nothing more."""
     return (TASKS_FOLDER / task(name).folder / "observations.py").read_text()

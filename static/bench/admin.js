@@ -51,9 +51,9 @@ function propose(select) {
   select.dataset.before = select.value;
 }
 
-/** The methods and judges that this task refuses are not offered. A saved one stays; after a change another one is chosen. */
+/** The methods, judges and starts of trainings that this task refuses are not offered. A saved one stays; after a change another one is chosen. */
 function offer(task, changed) {
-  for (const field of ["method", "judge"]) {
+  for (const field of ["method", "judge", "training_start"]) {
     const select = beside(task, "task", field);
     if (!select?.dataset.refused) continue;
     const refused = JSON.parse(select.dataset.refused)[task.value] || [];

@@ -23,7 +23,7 @@ from webapp.archive import unpack
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
 from webapp.experiments.models import Experiment, LanguageModel, Request
-from webapp.experiments.models.loop_settings import find_refused
+from webapp.experiments.models.loop_settings import TrainingStart, find_refused
 from webapp.problems import exchange, lookup
 from webapp.problems.models import ATTACHMENT_TYPES, Attachment, Problem
 
@@ -195,12 +195,14 @@ def test_settings_that_do_not(problems, model, values, field, said):
     assert said in " ".join(refused.value.message_dict[field])
 
 
-@pytest.mark.parametrize("field, choices", [("method", OFFERED), ("judge", JUDGES)])
+@pytest.mark.parametrize(
+    "field, choices", [("method", OFFERED), ("judge", JUDGES), ("training_start", TrainingStart.values)]
+)
 def test_what_a_form_leaves_out_is_what_the_task_refuses(problems, model, field, choices):
     Problem.objects.create(name="open", title="Open", statement="Prove it.")
     refused = find_refused(field)
-    assert "Cartpole" not in refused
-    for task in ("sum", "open", "HumanoidJump", "Cartpole"):
+    assert "Humanoid" not in refused
+    for task in ("sum", "open", "Humanoid", "HumanoidJump", "Cartpole"):
         for name in choices:
             values = {"method": "scaling_3d", "judge": "model", field: name}
             try:

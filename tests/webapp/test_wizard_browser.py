@@ -81,3 +81,19 @@ def test_what_is_typed_into_a_draft_is_saved_without_a_button(site, cookie):
         page.get_by_label("Title").first.fill("How people judge robots")
         expect(saved).to_contain_text("Prefine does not answer")
         page.context.browser.close()
+
+
+def test_a_start_is_offered_for_the_tasks_that_have_it_alone(site, cookie):
+    with sync_playwright() as playwright:
+        page = open_page(cookie, playwright)
+        page.goto(f"{site.url}/bench/studies/{site.python(DRAFT)['study']}/setup/compare/")
+        task, start = (page.locator(f"select[name=arms-0-{name}]") for name in ("task", "training_start"))
+        stays_up = start.locator("option[value=upright]")
+        expect(stays_up).to_be_disabled()
+        task.select_option("HumanoidJump")
+        expect(stays_up).to_be_enabled()
+        start.select_option("upright")
+        task.select_option("Ant")
+        expect(stays_up).to_be_disabled()
+        expect(start).to_have_value("random")
+        page.context.browser.close()

@@ -28,7 +28,9 @@ class LoopForm(forms.ModelForm):
         if "task" in self.fields:
             robots = [(name, name) for name in catalog.tasks()]
             self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.list_choices())]  # type: ignore[attr-defined]
-            for name in {"method", "judge"} & set(self.fields):  # bench/admin.js offers what the chosen task takes
+            for name in {"method", "judge", "training_start"} & set(
+                self.fields
+            ):  # bench/admin.js offers what the chosen task takes
                 self.fields[name].widget.attrs["data-refused"] = json.dumps(find_refused(name))
 
     def clean(self) -> dict[str, Any]:
@@ -50,8 +52,10 @@ class LoopForm(forms.ModelForm):
             "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
             "n": "Rounds of writing, training and picking. 5 in most papers; most of the gain is in the first three.",
             "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
-            "training_start": "From the last best, robots get better from round to round, and people see them sooner. "
-            "Scores are then not comparable with the papers', where every training starts from random weights.",
+            "training_start": "From the last best, robots get better from round to round, and people see them sooner; "
+            "the first round starts from a policy that stays up where the task has one "
+            f"({', '.join(catalog.list_upright_tasks())}). Scores are not comparable with the papers', where every "
+            "training starts from random weights.",
             "seed": "Experiments with equal settings and seed draw equal randomness, and share their trainings. Empty: "
             "one more than the highest seed of an equal experiment.",
             "name": "For you: how it appears on the bench.",

@@ -90,13 +90,20 @@ def describe_differences(study: Study) -> list[tuple[str, list[tuple[str, str]]]
     return found
 
 
-SETTING_NAMES = {"k": "K", "n": "rounds", "model": "writer", "panel": "people per experiment"}
+SETTING_NAMES = {
+    "k": "K",
+    "n": "rounds",
+    "model": "writer",
+    "panel": "people per experiment",
+    "training_start": "training starts from",
+}
 
 
 DESCRIBED: dict[str, Callable[[Arm], str]] = {
     "n": lambda arm: str(arm.rounds),
     "model": lambda arm: str(arm.model or "offline writer"),
     "method": lambda arm: arm.get_method_display(),
+    "training_start": lambda arm: arm.get_training_start_display(),
 }
 """Settings that are not described by their value alone."""
 

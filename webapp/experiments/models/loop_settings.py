@@ -32,15 +32,18 @@ def task_choices() -> list[tuple[str, str]]:
 
 
 def find_refused(field: str) -> dict[str, list[str]]:
-    """The methods, or the judges, that a task refuses whatever the other settings are, by task."""
+    """The methods, judges or training starts that a task refuses whatever the other settings are, by task."""
     found = {}
     cases = Prefetch("cases", TestCase.objects.only("problem"))
     tasks: list[lookup.TaskInfo] = [*catalog.tasks().values(), *Problem.objects.prefetch_related(cases)]
+    upright = catalog.list_upright_tasks()
     for info in tasks:
         metric, filmed = info.metric, get_medium(info.name).filmed
         if field == "method":
             every = methods.OFFERED.values()
             names = [m.name for m in every if (m.uses_metric and metric is None) or not (m.reasoning or filmed)]
+        elif field == "training_start":
+            names = [] if info.name in upright else [TrainingStart.UPRIGHT]
         else:
             names = [judge.name for judge in judges.JUDGES.values() if judge.uses_metric and metric is None]
         found[info.name] = names
@@ -126,7 +129,7 @@ class TrainingStart(models.TextChoices):
     """What the policies of a round start from, unless the method says so itself (RDA)."""
 
     RANDOM = "random", "Random weights, as published"
-    UPRIGHT = "upright", "A policy that stays up (Humanoid)"
+    UPRIGHT = "upright", "A policy that stays up"
     BEST = "best", "The last round's best policy"
     """In the first round: a policy that stays up where the task has one, else random weights."""
 
@@ -199,8 +202,10 @@ class LoopSettings(models.Model):
             raise ValidationError(refusals)
         if not self.medium.filmed:
             self._clean_problem(chosen)
-        elif self.training_start == TrainingStart.UPRIGHT and not catalog.upright_policy(self.task, self.preset):
-            text = f"{self.task} has no policy that stays up for these training settings. Choose another start."
+        if self.training_start == TrainingStart.UPRIGHT and not (
+            self.medium.filmed and catalog.upright_policy(self.task, self.preset)
+        ):
+            text = f"{self.task_title} has no policy that stays up for these training settings. Choose another start."
             raise ValidationError({"training_start": text})
         if chosen.uses_metric and info.metric is None:
             text = f"{self.task_title} has no metric, and {chosen.title} cannot do without one."

@@ -49,8 +49,12 @@ class Command(PrefineCommand):
                 name, action="append", default=[], metavar="NAME=VALUE", help=f"an option of {owner}; see below"
             )
         parser.add_argument("--preset", default="quick", help="training settings: " + ", ".join(catalog.PRESETS))
-        starts = ", ".join(TrainingStart.values)
-        parser.add_argument("--start", default=TrainingStart.RANDOM, help=f"what each round trains from: {starts}")
+        starts, able = ", ".join(TrainingStart.values), ", ".join(catalog.list_upright_tasks())
+        parser.add_argument(
+            "--start",
+            default=TrainingStart.RANDOM,
+            help=f"what each round trains from: {starts} (upright, a policy that stays up: {able})",
+        )
         parser.add_argument("--seed", type=int, help="default: one more than the highest of an equal experiment, or 0")
         parser.add_argument(
             "--model",
