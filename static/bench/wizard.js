@@ -52,10 +52,8 @@
     }
     showLanguages();
   }
-  /** A language that is offered has its row of translations; the study's own is not offered once more. */
+  /** A language that is offered has its row of translations. */
   function showLanguages() {
-    const own = form.querySelector('[name="language"]')?.value;
-    for (const choice of form.querySelectorAll('[name="other_languages"]')) choice.closest("label").hidden = choice.value === own;
     for (const row of form.querySelectorAll("[data-language]")) row.hidden = !form.querySelector(`[name="other_languages"][value="${row.dataset.language}"]`)?.checked;
   }
   /** Errors stand at their fields, as after a press of a button; those of before are gone. */

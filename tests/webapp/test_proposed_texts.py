@@ -1,5 +1,7 @@
 """Prefine's own words for the texts of a study or an A/B vote, in each of its languages."""
 
+import re
+
 import pytest
 from django.db.models import CharField
 from django.urls import reverse
@@ -154,6 +156,17 @@ def choose_languages(client, poll, *others, language="en"):
     address = reverse("votes:poll_languages", args=[poll.public_id])
     client.post(address, {"language": language, "other_languages": others})
     poll.refresh_from_db()
+
+
+def test_a_votes_own_language_is_not_offered_once_more(poll, admin_client):
+    def read_offered():
+        page = admin_client.get(reverse("votes:poll_languages", args=[poll.public_id])).content.decode()
+        choices = re.findall(r'<label for="id_other_languages_\d+"( hidden)?><input [^>]*value="([^"]+)"', page)
+        return {value for hidden, value in choices if not hidden}
+
+    assert read_offered() == {*LANGUAGES}
+    choose_languages(admin_client, poll, language="de")
+    assert read_offered() == {"en", *LANGUAGES} - {"de"}
 
 
 @pytest.mark.parametrize("medium", media.MEDIA.values(), ids=media.MEDIA)
