@@ -195,6 +195,33 @@ def test_a_viewer_reads_the_table_and_changes_nothing(client):
     assert row.archived_at is None and not row.tags.exists()
 
 
+def test_selected_experiments_offer_what_applies_to_them(staff):
+    listed, archived, running = [
+        fake_workers.create_experiment(name=name) for name in ("listed", "archived", "running")
+    ]
+    labels.archive(Experiment.objects.filter(pk=archived.pk))
+    loop.start(running)
+    offered = {
+        chosen: [
+            words
+            for words in ("Archive", "List again")
+            if f">{words}</button>" in read_selected(staff, *([listed, archived, running][place] for place in chosen))
+        ]
+        for chosen in ((0,), (1,), (2,), (0, 1), (1, 2))
+    }
+    assert offered == {
+        (0,): ["Archive"],
+        (1,): ["List again"],
+        (2,): [],
+        (0, 1): ["Archive", "List again"],
+        (1, 2): ["List again"],
+    }
+
+
+def read_selected(client, *chosen):
+    return client.get(reverse("bench:selected"), {"run": [row.public_id for row in chosen]}).content.decode()
+
+
 @pytest.mark.slow
 def test_selected_experiments_stand_side_by_side(staff):
     first = bench_rows.create_finished_experiment(k=2, n=3, name="same")

@@ -120,6 +120,8 @@ def selected(request: HtmxHttpRequest) -> HttpResponse:
             for chart in selected_runs.draw_charts(chosen)
         ],
         "films": [one for one in chosen if one.clip],
+        "listed": any(one.experiment.archived_at is None and not one.experiment.live for one in chosen),
+        "archived": any(one.experiment.archived_at for one in chosen),
         "here": request.get_full_path(),
     }
     return render(request, "bench/runs/selected.html", context)
