@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.enrolments import text
@@ -11,7 +12,7 @@ from webapp.audit.models import Entry
 from webapp.bench.studies.wizard import STEPS
 from webapp.experiments.models import LanguageModel, ModelCall
 from webapp.studies import consent, duration, pilots, preflight, recruitment
-from webapp.studies.models import Outcome, Study
+from webapp.studies.models import Outcome, Participant, Study
 
 pytestmark = pytest.mark.django_db
 
@@ -116,6 +117,25 @@ def test_the_consent_text_follows_the_facts_until_it_is_changed(staff, study):
     assert study.consent_text == ("Our own words. " * 5).strip()
     save(staff, study, "texts", do="consent")
     assert "for 30 days" in study.consent_text
+
+
+def test_a_consent_text_that_people_have_read_says_why_it_stays(staff, study):
+    complete(staff, study)
+    Study.objects.filter(pk=study.pk).update(status="open")
+    study.publish_consent()
+    said = text(staff.get(address(study, "texts")))
+    assert "The study is open, and people may have read this text" in said and "another text would follow" not in said
+    Participant.objects.create(study=study, label="P01", consented_at=timezone.now(), consent_version="1")
+    save(staff, study, "end", retention_days="90")
+    assert "for 90 days" not in study.consent_text
+    said = text(staff.get(address(study, "texts")))
+    assert "You have changed this text" not in said and "1 person has agreed to this text" in said
+    assert "read whether this one is still true" in said
+    save(staff, study, "texts", do="consent")
+    assert "for 90 days" in study.consent_text and study.consent_version == "2"
+    assert set(study.consent_texts.values_list("version", flat=True)) == {"1", "2"}
+    said = text(staff.get(address(study, "texts")))
+    assert "people may have read this text" in said and "another text would follow" not in said
 
 
 def test_a_refused_step_keeps_what_was_typed_and_saves_nothing(staff, study):

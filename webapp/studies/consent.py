@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from math import ceil
 
@@ -37,6 +38,28 @@ def follow_facts(study: Study, before: str) -> bool:
         return False
     study.consent_text = write_consent(study)
     return study.consent_text != before
+
+
+def write_again(study: Study) -> None:
+    """Replace the text by what the facts make of it now."""
+    study.consent_text = write_consent(study)
+    if is_other_text(study, study.consent_version, study.consent_text):
+        study.consent_version = next_version(study.consent_version)
+    study.save(update_fields=["consent_text", "consent_version"])
+
+
+def is_other_text(study: Study, version: str, text: str) -> bool:
+    """Whether people may have read another text under this version."""
+    read = study.consent_texts.filter(version=version, language=study.language)
+    return read.exclude(text=text).exists()
+
+
+def next_version(version: str) -> str:
+    """2 after 1, 1.3 after 1.2, "final 2" after "final"."""
+    last = re.search(r"\d+$", version)
+    if last is None:
+        return f"{version[:17]} 2"
+    return f"{version[: last.start()]}{int(last[0]) + 1}"
 
 
 def _write(study: Study, arms: list[Arm], minutes: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import count, product
 from string import ascii_uppercase
@@ -15,7 +14,7 @@ from django.forms.formsets import DELETION_FIELD_NAME
 from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
 from webapp.experiments.defaults import find_environment_model
-from webapp.studies import preflight
+from webapp.studies import consent, preflight
 from webapp.studies.models import Arm, Assignment, Study
 from webapp.studies.starts import METHODS_FOR_PEOPLE
 
@@ -130,21 +129,12 @@ class StudyForm(forms.ModelForm):
         version, text = data.get("consent_version"), data.get("consent_text")
         if self.instance.pk is None or not version or text is None:
             return data
-        read = self.instance.consent_texts.filter(version=version, language=self.instance.language)
-        read = read.exclude(text=text)
-        if read.exists() and version != self.instance.consent_version:
+        other = consent.is_other_text(self.instance, version, text)
+        if other and version != self.instance.consent_version:
             self.add_error("consent_version", f"Version {version} is another text, which people have read.")
-        elif read.exists():
-            data["consent_version"] = next_version(version)
+        elif other:
+            data["consent_version"] = consent.next_version(version)
         return data
-
-
-def next_version(version: str) -> str:
-    """2 after 1, 1.3 after 1.2, "final 2" after "final"."""
-    last = re.search(r"\d+$", version)
-    if last is None:
-        return f"{version[:17]} 2"
-    return f"{version[: last.start()]}{int(last[0]) + 1}"
 
 
 class ArmForm(LoopForm):

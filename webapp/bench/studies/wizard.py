@@ -188,8 +188,7 @@ def _act(request: HttpRequest, study: Study, name: str) -> str:
     elif do == "question" and study.status != Study.Status.OPEN:
         proposals.add_question(study)
     elif do == "consent":
-        study.consent_text = consent.write_consent(study)
-        study.save(update_fields=["consent_text"])
+        consent.write_again(study)
     messages.success(request, "Saved.")
     return name
 
@@ -222,12 +221,22 @@ def _make_context(request: HttpRequest, study: Study, name: str, forms: Forms | 
     if name == "texts":
         context["gold_sets"] = study.gold_sets.select_related("best__iteration__experiment", "worst__iteration")
         context["follows_facts"] = study.consent_text == consent.write_consent(study)
+        context["consent_readers"] = _describe_readers(study)
         texts = list_texts(study)
         others = [code for code, _ in settings.LANGUAGES if code != study.language]
         context |= {"progress": list_progress(study, texts, others), "all_texts": len(texts)}
     if name == "check":
         context |= wizard_check.make_context(request, study)
     return context
+
+
+def _describe_readers(study: Study) -> str:
+    """Who has read the consent text, or may have; empty while nobody can have."""
+    if not study.consent_texts.exists():
+        return ""
+    agreed = study.participants.filter(consented_at__isnull=False, consent_version=study.consent_version).count()
+    words = f"{agreed} {'person has' if agreed == 1 else 'people have'} agreed to" if agreed else "people may have read"
+    return f"The study is {study.status}, and {words} this text"
 
 
 def _has_errors(form: BaseForm | BaseFormSet[Any]) -> bool:
