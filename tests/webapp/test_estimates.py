@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import fake_workers
+from webapp.base.store_interface import DiskFull
 from webapp.experiments import courses, durations, estimate_errors, leases, progress, promises
 from webapp.experiments.execute.film import FilmingPace
 from webapp.experiments.models import Event, Job, Request
@@ -175,6 +176,60 @@ def test_a_worker_notes_the_course_of_its_job():
             lease.progress = {"fraction": fraction}
             lease.renew()
     assert [fraction for _, fraction in Job.objects.get(pk=lease.job.pk).progress["course"]] == [0.3, 0.6]
+
+
+@pytest.mark.django_db
+def test_what_holds_a_round_up_is_said_once_it_lasts_and_stays_between_attempts():
+    row = fake_workers.start_experiment(n=1)
+    fake_workers.do_work(row, until="Train")
+    job = fake_workers.find_job(row, "train")
+
+    def is_said():
+        return "must be put right first" in words.describe_wait_left(progress.read_progress(row))
+
+    def wait(seconds, *times):
+        """Move these times of the job into the past."""
+        before = Job.objects.values(*times).get(pk=job.pk)
+        Job.objects.filter(pk=job.pk).update(**{at: before[at] - timedelta(seconds=seconds) for at in times})
+
+    def attempt(seconds=0):
+        """What is said while an attempt fails on a full disk, and after it."""
+        with leases.claim(job.pk):
+            if seconds:
+                wait(seconds, "started_at")
+            said = is_said()
+            raise DiskFull("no space is left")
+        return said, is_said()
+
+    assert attempt() == (False, False), "it may be over at once"
+    wait(20, "held_up_at")
+    assert is_said()
+    assert attempt() == (True, True)
+    assert attempt(seconds=20) == (False, False), "it went on for a while"
+    wait(20, "held_up_at")
+    with leases.claim(job.pk) as lease:
+        lease.strike("something else")
+    assert not is_said()
+
+
+@pytest.mark.django_db
+def test_the_moment_between_two_jobs_of_others_changes_no_words():
+    row, other = (fake_workers.start_experiment(n=1, seed=seed) for seed in (0, 1))
+    for one in (row, other):
+        fake_workers.do_work(one, until="Train")
+    mine, theirs = (Job.objects.filter(pk=fake_workers.find_job(one, "train").pk) for one in (row, other))
+    now = timezone.now()
+    mine.update(status="running", attempt=1, started_at=now, estimates=[[-400, 300, 0]])
+
+    def reason(**values):
+        theirs.update(**{"finished_at": None, **values})
+        return progress.read_progress(row).late_reason
+
+    earlier = now - timedelta(seconds=60)
+    assert reason(status="running", started_at=now) == ""
+    assert reason(status="running", started_at=earlier) == "busy"
+    assert reason(status="done", started_at=earlier, finished_at=now) == "busy"
+    assert reason(status="done", started_at=earlier, finished_at=earlier) == ""
 
 
 @pytest.mark.django_db

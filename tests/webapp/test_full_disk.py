@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from webapp.archive import tasks
 from webapp.archive.models import Export
 from webapp.base.local_store import LocalStore
 from webapp.base.store_interface import DiskFull
-from webapp.experiments import leases
+from webapp.experiments import held_up, leases
 from webapp.experiments.models import Candidate, Clip, Job
 from webapp.experiments.progress import read_progress
 from webapp.experiments.tasks import run_job
@@ -63,7 +64,10 @@ class TestJobs:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("left", [0, 64 << 10], ids=["at its start", "at its first checkpoint"])
-    def test_a_training_waits_and_goes_on(self, small_disk: SmallDisk, caplog: Any, left: int) -> None:
+    def test_a_training_waits_and_goes_on(
+        self, small_disk: SmallDisk, caplog: Any, monkeypatch: Any, left: int
+    ) -> None:
+        monkeypatch.setattr(held_up, "LASTING", timedelta(0))
         row = start_experiment(k=2, n=1, overrides=TINY)
         do_work(row, until="Train")
         small_disk.fill(left)

@@ -48,7 +48,15 @@ def order_clips(experiment: Experiment, request: Request, candidates: Iterable[C
 def requeue(job: Job) -> None:
     """Queue an ended job again, with strikes and errors reset."""
     Job.objects.filter(pk=job.pk).update(
-        status=Job.Status.QUEUED, owner="", strikes=0, reached=0, cancel=False, error="", rings=0, finished_at=None
+        status=Job.Status.QUEUED,
+        owner="",
+        strikes=0,
+        reached=0,
+        cancel=False,
+        error="",
+        rings=0,
+        held_up_at=None,
+        finished_at=None,
     )
     ring(job)
 

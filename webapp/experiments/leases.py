@@ -28,7 +28,7 @@ from webapp.base.claims import (
 )
 from webapp.base.processes import has_ended
 from webapp.base.store_interface import StoreError, is_disk_full
-from webapp.experiments import courses, events, jobs, loop, progress, promises, provenance, request_results
+from webapp.experiments import courses, events, held_up, jobs, loop, progress, promises, provenance, request_results
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL
@@ -151,7 +151,7 @@ class Lease(Claim):
             return True
         if waits := _describe_wait(reason):
             log.warning("%s waits: %s", self.job, waits)
-            _requeue(self.job, error=waits, rung_at=Now())
+            _requeue(self.job, error=waits, rung_at=Now(), held_up_at=held_up.note_time())
             return True
         if isinstance(reason, Paused | Interrupted) or (reason is not None and not isinstance(reason, Exception)):
             _requeue(self.job)
@@ -221,7 +221,7 @@ def _requeue(job: Job, **values: Any) -> int:
     waiting = Job.objects.filter(experiment=job.experiment_id, kind=Job.Kind.ADVANCE, status=Job.Status.QUEUED)
     if job.kind == Job.Kind.ADVANCE and waiting.exists():
         return int(select_held(job).update(status=Job.Status.CANCELLED, finished_at=Now()))
-    return requeue_row(job, rings=0, **values)
+    return requeue_row(job, **{"rings": 0, "held_up_at": None, **values})
 
 
 def _give_up_clips(job: Job, request: Request, error: str) -> None:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Min
+from django.db.models import Min, Q
 from django.utils import timezone
 
 from llm.records import TRIED
-from webapp.experiments import promises
+from webapp.experiments import held_up, promises
 from webapp.experiments.courses import Course, find_usual_times
 from webapp.experiments.durations import STEP_JOBS, Known, measure_step, read_courses
 from webapp.experiments.kinds import KINDS
@@ -170,7 +170,7 @@ def _build_progress(state: _State, known: Known) -> Progress:
     fraction, left = _estimate(state, step, known)
     if phase != step:
         return Progress(phase, state.iteration, n, fraction, None)
-    if state.job is not None and state.job.held_up:
+    if state.job is not None and held_up.is_shown(state.job, timezone.now()):
         return Progress(phase, state.iteration, n, fraction, None, late=True, late_reason="held up")
     promise = _find_promise(state)
     if promise is None:
@@ -205,7 +205,9 @@ def _find_promise(state: _State) -> Promise | None:
 def _find_late_reason(state: _State) -> str:
     if state.job and state.job.attempt > 1:
         return "restarted"
-    busy = Job.objects.filter(status=Job.Status.RUNNING, kind__in=(Job.Kind.TRAIN, Job.Kind.FILM))
+    since = timezone.now() - held_up.LASTING  # the moments between two jobs change no words
+    working = Q(status=Job.Status.RUNNING, started_at__lt=since) | Q(status=Job.Status.DONE, finished_at__gt=since)
+    busy = Job.objects.filter(working, kind__in=(Job.Kind.TRAIN, Job.Kind.FILM))
     return "busy" if busy.exclude(experiment=state.experiment).exists() else ""
 
 

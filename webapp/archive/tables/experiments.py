@@ -187,6 +187,7 @@ TABLES = (
             "cancel": keep("Whether it was asked to stop."),
             "rung_at": never("Only of use while the job waits."),
             "rings": never("Only of use while the job waits."),
+            "held_up_at": never("Only of use while the job waits."),
             "progress": never("Of use while the job runs; then it names a machine."),
             "estimates": keep(
                 "What pages said about the time left of the round: [seconds after created_at, seconds left, 1 if an "

@@ -108,6 +108,8 @@ class Job(models.Model):
     rung_at = models.DateTimeField(null=True)
     rings = models.PositiveSmallIntegerField(default=0)
     """Number of calls for this job since it was queued; the pause between calls doubles."""
+    held_up_at = models.DateTimeField(null=True)
+    """Since when it waits for a full disk or a store that is away, short attempts included; null if it does not."""
     progress = models.JSONField(default=dict)
     """The worker's last report: {"fraction", "seconds_left", "text", ...}, with the job's "course"
     (webapp.experiments.courses); after a training also "made_by"."""
@@ -134,11 +136,6 @@ class Job(models.Model):
     @property
     def queue(self) -> str:
         return self.QUEUES[self.kind]
-
-    @property
-    def held_up(self) -> bool:
-        """Whether it waits for a disk that is full or a store that is away."""
-        return self.status == self.Status.QUEUED and self.error.startswith((self.NO_SPACE, self.STORE_AWAY))
 
 
 class Run(models.Model):
