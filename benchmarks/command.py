@@ -39,6 +39,7 @@ TASKWISE = {
     "diversity",
     "time_left",
     "sheets",
+    "shared_experience",
 }
 """Benchmarks that have --tasks, or one --task at a time."""
 ONE_TASK = {"bridge", "learning", "diversity", "time_left", "sheets"}

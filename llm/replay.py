@@ -214,6 +214,8 @@ class Record:
     """Answers of an earlier flow that did not fit into the one that the experiment went on with."""
     training_start: str = "random"
     """What each round's policies started from; unless random, scores are not comparable with the papers'."""
+    shared_experience: bool = False
+    """Whether each policy learned from what all of its round did; if so, scores are not comparable either."""
     format: int = FORMAT
 
 

@@ -37,9 +37,11 @@ class Collector:
     Rewards do not act on the worlds, so each is called once for the whole horizon: the inputs of every step are kept.
     """
 
-    def __init__(self, env: Environment, scorers: list[Scorer]) -> None:
+    def __init__(self, env: Environment, scorers: list[Scorer], shared_experience: bool = False) -> None:
+        """`shared_experience`: score all slices with every candidate's reward."""
         self.env = env
         self.scorers = scorers
+        self.shared_experience = shared_experience
         self.ages = torch.zeros(env.num_envs, dtype=torch.int64, device=env.device)
         """(N,) steps since each world's episode began."""
 
@@ -67,22 +69,25 @@ class Collector:
                 self.ages[done] = 0
                 env.reset(done)
             observations.append(env.obs_buf)
-        scores = score_horizon(self.env, self.scorers, reached)
+        scores = score_horizon(self.env, self.scorers, reached, self.shared_experience)
         truncated = self._over_time([step.truncated for step in steps])
         cut_off = truncated.any(2).any(0).tolist()
         metric = self._over_time([step.metric for step in steps])
         metric_counts = self._over_time([step.metric_counts for step in steps])
         episodes = self._over_time(lengths)
+        rewards = torch.stack([score.rewards for score in scores])
+        of_all = rewards.view(len(scores), *truncated.shape) if self.shared_experience else None
         return Horizon(
             Experience(
                 observations=self._over_time(observations[:-1]),
                 actions=self._over_time(actions),
                 means=self._over_time(means),
-                rewards=torch.stack([score.rewards for score in scores]).view(truncated.shape),
+                rewards=rewards.view(truncated.shape) if of_all is None else of_each_own(of_all),
                 terminated=self._over_time([step.terminated for step in steps]),
                 truncated=truncated,
                 next_observations=self._grouped(observations[-1]),
                 final_observations={t: final for t, final in final_observations.items() if cut_off[t]},
+                rewards_of_all=of_all,
             ),
             scores,
             metric=(metric * metric_counts).sum((1, 2)),
@@ -105,3 +110,8 @@ class Collector:
     def _over_time(self, values: list[Tensor]) -> Tensor:
         """T tensors (N, ...), as one, (K, T, M, ...)."""
         return over_time(values, self.env.groups)
+
+
+def of_each_own(rewards_of_all: Tensor) -> Tensor:
+    """What each candidate's reward gives for its own states (K, T, M), from Experience.rewards_of_all."""
+    return torch.stack([rewards[group] for group, rewards in enumerate(rewards_of_all)])

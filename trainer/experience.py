@@ -27,3 +27,6 @@ class Experience:
     """(K, M, num_obs): where the next horizon begins, after resets."""
     final_observations: dict[int, Tensor]
     """Step -> (K, M, num_obs): observations before the reset, for each step at which some world was truncated."""
+    rewards_of_all: Tensor | None = None
+    """(K, K, T, M): what the i-th candidate's reward gives for the j-th one's states; None where each candidate learns
+    from its own experience alone."""

@@ -1,4 +1,6 @@
-"""The interface of a learning algorithm: K candidates in lockstep, whose rows never mix."""
+"""The interface of a learning algorithm: K candidates in lockstep, whose rows never mix unless they share their
+experience.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +66,17 @@ def mixed_precision(device: torch.device = torch.device("cpu")) -> bool:  # noqa
 
 
 def learner_for(
-    info: TaskInfo, preset: AnyPreset, seeds: Sequence[int], mixed_precision: bool, device: torch.device
+    info: TaskInfo,
+    preset: AnyPreset,
+    seeds: Sequence[int],
+    mixed_precision: bool,
+    device: torch.device,
+    shared_experience: bool = False,
 ) -> Learner:
-    """Learners for this task by the preset's algorithm, one for each of these seeds."""
+    """Learners for this task by the preset's algorithm, one for each of these seeds. `shared_experience`: of SAC alone
+    (`records.preset_of` refuses it elsewhere).
+    """
     if isinstance(preset, SacPreset):
-        return SAC(info.num_obs, info.num_actions, preset, seeds, mixed_precision, device)
+        return SAC(info.num_obs, info.num_actions, preset, seeds, mixed_precision, device, shared_experience)
     shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
     return PPO(shape, preset, seeds, mixed_precision, device)

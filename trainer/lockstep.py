@@ -126,11 +126,12 @@ class Lockstep:
         assert env is not None
         if saved is None and len(self.active) < len(self.candidates):
             env.keep([group for group, candidate in enumerate(self.candidates) if not candidate.reason])
-        self.collector = Collector(env, [scorers[c.index] for c in self.active])
+        shared = self.job.shared_experience
+        self.collector = Collector(env, [scorers[c.index] for c in self.active], shared)
         mixed = mixed_precision(env.device)
         seeds = [self.job.seed_of(c.index) for c in self.active]
         self._noise = SharedNoise(seeds)
-        self.learner = learner_for(self.info, self.preset, seeds, mixed, env.device)
+        self.learner = learner_for(self.info, self.preset, seeds, mixed, env.device, shared)
         if saved is not None:
             env.load_state_dict(saved["env"])
             self.collector.ages = saved["ages"].to(env.device)
@@ -207,7 +208,8 @@ class Lockstep:
     def _collect_and_update(self) -> Horizon:
         noise = self._noise.normal(self.preset.horizon, self.preset.worlds, self.info.num_actions)
         horizon = self.collector.collect(self.learner, noise.to(self.learner.device))
-        # Dropping what failed before the update would change nothing for the others, but need slices of the experience.
+        # Dropping what failed before the update would need slices of the experience. It changes nothing for the others:
+        # they do not see it, or, with shared experience, learn from where it was under rewards of their own.
         self.learner.update(horizon.experience, self._noise)
         return horizon
 
@@ -318,8 +320,10 @@ class Lockstep:
             return None
 
     def _fingerprint(self) -> str:
-        """What a checkpoint must have been made for: the job, its split over processes apart."""
-        job = {k: v for k, v in asdict(self.job).items() if k != "processes"}
+        """What a checkpoint must have been made for: the job, its split over processes apart. An option that is off
+        counts as one that the version before did not have.
+        """
+        job = {k: v for k, v in asdict(self.job).items() if k != "processes" and (v or k != "shared_experience")}
         parts = [job, asdict(self.preset), *([] if self._device == "cpu" else [self._device])]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

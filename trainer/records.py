@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from simulation import catalog
-from simulation.catalog import AnyPreset
+from simulation.catalog import AnyPreset, SacPreset
 
 WARM = "warm.pt"
 DROPPED = "dropped.json"
@@ -57,6 +57,9 @@ class TrainJob:
     warm: bool = False
     """All K start from the policy in warm.pt of the folder (a policies/<index>.pt of another run), not from random
     weights."""
+    shared_experience: bool = False
+    """Each of the K learns from what all K lived through, with rewards of its own function: a candidate's result then
+    depends on the others. One process trains all K. SAC only: PPO learns from what its own policy did."""
     seeds: tuple[int, ...] = ()
     """A seed for each of the K, in place of `seed`: several seeds, or several experiments, in one batch. A candidate's
     result is the same as in a job with its seed alone."""
@@ -172,7 +175,17 @@ def preset_of(job: TrainJob) -> AnyPreset:
     """The job's preset with its overrides. Raises ValueError naming what is unknown, not positive or missing."""
     if job.seeds and len(job.seeds) != len(job.sources):
         raise ValueError(f"the job has {len(job.sources)} reward functions, but seeds for {len(job.seeds)}")
-    return apply_overrides(catalog.preset(job.task, job.preset), job.overrides)
+    if job.shared_experience and len(set(job.seeds)) > 1:
+        raise ValueError("candidates that share their experience need one seed: several would not be independent")
+    preset = apply_overrides(catalog.preset(job.task, job.preset), job.overrides)
+    if job.shared_experience and not isinstance(preset, SacPreset):
+        raise ValueError(f"only SAC learns from others' experience, and the preset {job.preset!r} is of PPO")
+    return preset
+
+
+def states_at_once(job: TrainJob) -> int:
+    """The number of states for which training calls a reward at once. Raises ValueError as preset_of does."""
+    return preset_of(job).states * (len(job.sources) if job.shared_experience else 1)
 
 
 def apply_overrides(preset: AnyPreset, overrides: dict[str, float | int]) -> AnyPreset:

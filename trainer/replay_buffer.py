@@ -45,6 +45,10 @@ class ReplayBuffer:
         """Go on with these candidates only."""
         self.rows = self.rows[groups]
 
+    def keep_features(self, columns: list[int]) -> None:
+        """Go on with these columns only."""
+        self.rows = self.rows[..., columns]
+
     def state_dict(self) -> dict[str, Any]:
         """For checkpoints: all rows, since what is drawn from them decides what is learned."""
         return {"rows": self.rows[:, : self.size].clone(), "capacity": self.capacity, "next": self._next}

@@ -153,8 +153,8 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     """The candidates in contiguous parts of nearly equal size, one per process.
 
     A checkpoint holds what one process trains. So a run that goes on keeps its parts, also on a machine with more cores
-    or fewer, and its device. Off the CPU one process holds all. Raises ValueError where the device that is asked for is
-    not here.
+    or fewer, and its device. Off the CPU one process holds all, and so it does with shared experience: results must not
+    depend on how many cores a machine has. Raises ValueError where the device that is asked for is not here.
     """
     cores = len(os.sched_getaffinity(0))
     file = split_file(job_dir)
@@ -162,7 +162,8 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
         parts = read_split(file, len(job.sources))
     else:
         (here, gpu), count = device_and_gpu(asked_for()), len(job.sources)
-        processes = min(job.processes or cores, count) if here == "cpu" else 1
+        divided = here == "cpu" and not job.shared_experience
+        processes = min(job.processes or cores, count) if divided else 1
         parts = Split([round(i * count / processes) for i in range(processes + 1)], here, gpu)
         file.parent.mkdir(exist_ok=True)
         write_json(file, parts)

@@ -4,6 +4,9 @@ reward scaling (Lee et al., 2025).
 Shapes: K candidates, M worlds per candidate, T steps of the horizon, B samples of a minibatch, Z atoms. As in
 trainer.ppo nothing mixes candidates: replay, statistics, temperature and optimisers have rows of their own, and every
 loss is a vector [K] whose sum is differentiated. Two critics a candidate are rows 2 k and 2 k + 1 of one matrix.
+
+With shared experience one replay and one set of observation statistics are of all candidates' worlds: each row has K
+rewards, and a candidate's minibatches have its own. The scale of returns stays each candidate's own.
 """
 
 from __future__ import annotations
@@ -93,9 +96,11 @@ class SAC:
         seeds: Sequence[int],
         mixed_precision: bool,
         device: torch.device | str = "cpu",
+        shared_experience: bool = False,
     ) -> None:
         """`seeds`: of each candidate's initial weights."""
         candidates = len(seeds)
+        self.shared_experience = shared_experience
         self.preset, self.num_obs, self.num_actions = preset, num_obs, num_actions
         self.shape, self.critic_shape = shapes(num_obs, num_actions, preset)
         self._dtype = torch.bfloat16 if mixed_precision else torch.float32
@@ -109,7 +114,10 @@ class SAC:
         self.optimizers = [StackedAdam(rows) for rows in (self.actors, self.critics, self.log_temperature)]
         self.observations = RunningNormalizer(candidates, num_obs, device)
         self.returns = ReturnScale(candidates, preset.worlds, preset.gamma, device)
-        self.replay = ReplayBuffer(candidates, preset.replay, 2 * num_obs + num_actions + 2, device)
+        self._state_features = 2 * num_obs + num_actions + 1
+        """Columns of a row without rewards."""
+        replays, rewards = (1, candidates) if shared_experience else (candidates, 1)
+        self.replay = ReplayBuffer(replays, preset.replay, self._state_features + rewards, device)
         self.parts = memory.Parts("an update")
         self.atoms = torch.linspace(-VALUE_LIMIT, VALUE_LIMIT, ATOMS, device=device)
 
@@ -133,8 +141,13 @@ class SAC:
 
     def update(self, experience: Experience, noise: SharedNoise) -> None:
         """Take one horizon into the replay, then improve all K; `noise` draws minibatches and sampled actions."""
-        self.replay.add(packed(experience))
-        self.observations.update(experience.observations.flatten(1, 2))
+        if experience.rewards_of_all is None:
+            self.replay.add(packed(experience))
+            self.observations.update(experience.observations.flatten(1, 2))
+        else:
+            self.replay.add(packed_together(experience, experience.rewards_of_all))
+            everywhere = experience.observations.flatten(0, 2)
+            self.observations.update(everywhere.expand(len(self.actors), *everywhere.shape))
         self.returns.update(experience.rewards, experience.terminated | experience.truncated)
         preset = self.preset
         if self.replay.size < min(preset.learning_starts, self.replay.capacity):
@@ -142,7 +155,10 @@ class SAC:
         indices = noise.integers(self.replay.size, preset.updates, preset.batch).to(self.device)
         sampled = noise.normal(preset.updates, 2, preset.batch, self.num_actions).to(self.device)
         for update in range(preset.updates):
-            self._step(select(self.replay.rows, indices[:, update]), sampled[:, update, 0], sampled[:, update, 1])
+            rows = select(self.replay.rows, indices[:, update])
+            if self.shared_experience:
+                rows = with_own_rewards(rows[0], self._state_features)
+            self._step(rows, sampled[:, update, 0], sampled[:, update, 1])
 
     def start_from(self, networks: object, observations: RunningNormalizer) -> None:
         """Begin with this policy, its critics and its temperature for all K in place of random ones.
@@ -182,8 +198,13 @@ class SAC:
         self.critics, self.targets = self.critics[pairs], self.targets[pairs]
         for optimizer, rows in zip(self.optimizers, (groups, pairs, groups), strict=True):
             optimizer.keep(rows)
-        for part in (self.observations, self.returns, self.replay):
+        for part in (self.observations, self.returns):
             part.keep(groups)
+        if self.shared_experience:
+            rewards = [self._state_features + group for group in groups]
+            self.replay.keep_features([*range(self._state_features), *rewards])
+        else:
+            self.replay.keep(groups)
 
     def policy_state(self, group: int) -> dict[str, Any]:
         """One candidate's policy, as checkpoint.load_policy reads it."""
@@ -326,3 +347,22 @@ def packed(experience: Experience) -> Tensor:
     scalars = [experience.rewards.unsqueeze(-1), (~experience.terminated).unsqueeze(-1).float()]
     columns = [experience.observations, following, experience.actions, *scalars]
     return torch.cat(columns, dim=-1).flatten(1, 2)
+
+
+def packed_together(experience: Experience, rewards_of_all: Tensor) -> Tensor:
+    """The horizon of all candidates as rows of one (1, K * T * M, features): observation, next observation, action,
+    whether it went on, and the rewards of all K. A candidate that fails must not fail the others: what is not finite
+    is zero.
+    """
+    rows = packed(experience).flatten(0, 1).nan_to_num_(0.0, 0.0, 0.0)
+    goes_on, rewards = rows[:, -1:], rewards_of_all.flatten(1).T
+    return torch.cat([rows[:, :-2], goes_on, rewards], dim=-1).unsqueeze(0)
+
+
+def with_own_rewards(rows: Tensor, state_features: int) -> Tensor:
+    """Rows (B, features) of packed_together as every candidate learns from them: (K, B, features) as `packed` has
+    them.
+    """
+    states, rewards = rows[:, :state_features], rows[:, state_features:]
+    of_each = states.expand(rewards.shape[1], *states.shape)
+    return torch.cat([of_each[..., :-1], rewards.T.unsqueeze(-1), of_each[..., -1:]], dim=-1)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,7 +17,6 @@ from trainer import memory
 
 CallMarker = Callable[[], AbstractContextManager[None]]
 Rewarded = tuple[Tensor, dict[str, Tensor]]
-Called = TypeVar("Called")
 
 
 @dataclass(frozen=True)
@@ -25,9 +24,9 @@ class Score:
     """The result of one candidate's reward function on a horizon."""
 
     rewards: Tensor
-    """(T * M,) totals; zeros where it failed."""
+    """(T * M,) totals, of all K groups (K * T * M,) where they share their experience; zeros where it failed."""
     sums: dict[str, float]
-    """"total" and every component -> its sum over steps and worlds; empty where it failed."""
+    """"total" and every component -> its sum over the candidate's own steps and worlds; empty where it failed."""
     reason: str = ""
     """The reason of a failure."""
 
@@ -47,8 +46,10 @@ class Scorer:
         """Processor time of all calls so far."""
         self._mark = mark
 
-    def score(self, inputs: Mapping[str, Any], per_state: set[str]) -> Score:
-        """The reward's result on these inputs, of which `per_state` have a row for each state."""
+    def score(self, inputs: Mapping[str, Any], per_state: set[str], own: slice = slice(None)) -> Score:
+        """The reward's result on these inputs, of which `per_state` have a row for each state; the candidate's `own`
+        states are summed.
+        """
         states = inputs[self.reward.world_input]
         try:
             total, components = self.parts.work(lambda parts: self._rewarded(inputs, per_state, parts))
@@ -58,7 +59,7 @@ class Scorer:
             return Score(torch.zeros(len(states), device=states.device), {}, f"{failure}{smallest}")
         # a copy: what a reward returns may be a narrow view of much that would stay in memory
         columns = torch.stack([total, *components.values()])
-        sums = columns.sum(1, dtype=torch.float64).tolist()
+        sums = columns[:, own].sum(1, dtype=torch.float64).tolist()
         return Score(columns[0], dict(zip(("total", *components), sums, strict=True)))
 
     def values(self, inputs: Mapping[str, Any], per_state: set[str]) -> dict[str, Tensor]:
@@ -95,34 +96,50 @@ class Scorer:
             self.seconds += time.thread_time() - begun
 
 
-def score_horizon(env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]) -> list[Score]:
-    """Call each candidate's reward for all states of a horizon; `reached`: env.attributes after each step."""
-    return _each(env, scorers, reached, Scorer.score)
+def score_horizon(
+    env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]], of_all: bool = False
+) -> list[Score]:
+    """Call each candidate's reward for its states of a horizon, or for those of all candidates (`of_all`); `reached`:
+    env.attributes after each step.
+    """
+    constants, states, per_world = _states(env, scorers, reached)
+    count = len(reached) * env.worlds
+    with env.on_device():
+        if not of_all:
+            return [
+                scorer.score(constants | _of_group(states, group), per_world) for group, scorer in enumerate(scorers)
+            ]
+        everywhere = constants | {name: values.flatten(0, 1) for name, values in states.items()}
+        return [
+            scorer.score(everywhere, per_world, slice(group * count, (group + 1) * count))
+            for group, scorer in enumerate(scorers)
+        ]
 
 
 def value_horizon(
     env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Tensor]]:
     """What each candidate's reward and its components are worth in every state of a horizon."""
-    return _each(env, scorers, reached, Scorer.values)
+    constants, states, per_world = _states(env, scorers, reached)
+    with env.on_device():
+        return [scorer.values(constants | _of_group(states, group), per_world) for group, scorer in enumerate(scorers)]
 
 
-def _each(
-    env: Environment,
-    scorers: Sequence[Scorer],
-    reached: Sequence[Mapping[str, Any]],
-    call: Callable[[Scorer, Mapping[str, Any], set[str]], Called],
-) -> list[Called]:
+def _states(
+    env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Tensor], set[str]]:
+    """The inputs that the rewards read: those that are equal in all worlds; the others as (K, T * M, ...), with the
+    worlds of all steps side by side; the names of the latter.
+    """
     read = {name for scorer in scorers for name in (scorer.reward.world_input, *scorer.reward.arguments)}
     per_world = {name for name in read if "num_envs" in env.info.inputs[name]}
     constants = {name: reached[0][name] for name in read - per_world}
-    # (K, T * M, ...): the worlds of all steps side by side
     states = {name: over_time([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
-    with env.on_device():
-        return [
-            call(scorer, constants | {name: values[group] for name, values in states.items()}, per_world)
-            for group, scorer in enumerate(scorers)
-        ]
+    return constants, states, per_world
+
+
+def _of_group(states: Mapping[str, Tensor], group: int) -> dict[str, Tensor]:
+    return {name: values[group] for name, values in states.items()}
 
 
 def over_time(values: Sequence[Tensor], groups: int) -> Tensor:

@@ -14,15 +14,16 @@ from webapp.experiments.judges import CHOICES_WITHOUT_PEOPLE
 LAUNCHER = Path(__file__).resolve().parents[1] / "prefine"
 SETTINGS = "--judge --judge-option --preset --iterations --seed --model --describer --judge-model --vision"
 BUDGETS = "--token-budget --dollar-budget"
+SHARED = "--shared-experience"
 OPTIONS = {
     "up": "--port --host",
     "worker": "train film llm --device --name",
     "restore": "--check --overwrite",
     "copy-store": "local bucket",
     "test": "--quick --all",
-    "run": f"--task --problem --method --option --k --n {SETTINGS} --start {BUDGETS} --name --resume",
+    "run": f"--task --problem --method --option --k --n {SETTINGS} --start {SHARED} {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",
-    "train": "--task --reward --preset --algorithm --iterations --seed --seeds --out --override",
+    "train": f"--task --reward --preset --algorithm --iterations --seed --seeds {SHARED} --out --override",
     "evaluate": "--candidate --episodes --seeds --film --out --json",
     "check": "--task --states",
     "replay": "--lenient",

@@ -31,6 +31,7 @@ class TestCommand:
             (["--option", "reasons=maybe"], "options: option reasons: 'maybe' is not true or false"),
             (["--option", "reasons"], "'reasons' is not an option: write it as name=value"),
             (["--judge-option", "beta=x"], "judge_options: option beta: 'x' is not a number"),
+            (["--shared-experience"], "shared_experience: Only SAC learns from what others did"),
             (["--vision", "eye"], "unknown language model 'eye'"),
             (["--dollar-budget", "-1"], "dollar_budget: "),
             (["--iterations", "0"], "--iterations must be between"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from simulation import catalog, names
 from trainer import launch
 from trainer.process import EXIT_DISK_FULL
-from trainer.records import Progress, TrainJob, TrainResult, preset_of, read_progress, read_result
+from trainer.records import Progress, TrainJob, TrainResult, preset_of, read_progress, read_result, states_at_once
 
 EXIT_CANCELLED = 130
 REFRESH_SECONDS = 0.5
@@ -56,6 +56,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--seeds", type=int, nargs="+", metavar="S", help="train every reward once with each, all in one batch"
     )
     parser.add_argument(
+        "--shared-experience",
+        action="store_true",
+        help="every reward learns from the experience of all of them (SAC only)",
+    )
+    parser.add_argument(
         "--out", type=Path, help="folder for traces, checkpoints, clips; an interrupted run in it goes on"
     )
     parser.add_argument(
@@ -88,6 +93,7 @@ def _job(options: argparse.Namespace) -> TrainJob:
         catalog.find_preset_name(task, options.preset, algorithm),
         seeds[0],
         overrides,
+        shared_experience=options.shared_experience,
         seeds=tuple(seed for seed in seeds for _ in sources) if len(seeds) > 1 else (),
     )
     preset_of(job)
@@ -113,7 +119,7 @@ def _source(path: Path) -> str:
 
 def _executable(job: TrainJob, paths: list[Path]) -> bool:
     """Whether every reward passes the check; prints the verdict on those that do not."""
-    verdicts = launch.check(job.task, job.sources[: len(paths)], preset_of(job).states)
+    verdicts = launch.check(job.task, job.sources[: len(paths)], states_at_once(job))
     for path, verdict in zip(paths, verdicts, strict=True):
         if not verdict.ok:
             print(f"{path} is no executable reward function ({verdict.stage}): {verdict.reason}", file=sys.stderr)

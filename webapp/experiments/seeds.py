@@ -12,6 +12,7 @@ SETTINGS = (
     "n",
     "preset",
     "training_start",
+    "shared_experience",
     "model",
     "describer",
     "judge_model",

@@ -74,4 +74,5 @@ def build_record(experiment: Experiment) -> Record:
         ended_early=experiment.ends_early,
         set_aside=tuple(revisions.read_set_aside(experiment)),
         training_start=experiment.training_start,
+        shared_experience=experiment.shared_experience,
     )

@@ -14,7 +14,8 @@ from webapp.experiments.models import Experiment
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
 
 PLAN = (
-    *("task", "method", "options", "judge", "judge_options", "k", "n", "preset", "training_start"),
+    *("task", "method", "options", "judge", "judge_options", "k", "n"),
+    *("preset", "training_start", "shared_experience"),
     *("model", "describer", "judge_model", "vision", "token_budget", "dollar_budget"),
 )
 STAYS = ("", Outcome.FINISHED)

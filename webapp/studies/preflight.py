@@ -104,6 +104,7 @@ DESCRIBED: dict[str, Callable[[Arm], str]] = {
     "model": lambda arm: str(arm.model or "offline writer"),
     "method": lambda arm: arm.get_method_display(),
     "training_start": lambda arm: arm.get_training_start_display(),
+    "shared_experience": lambda arm: "yes" if arm.shared_experience else "no",
 }
 """Settings that are not described by their value alone."""
 

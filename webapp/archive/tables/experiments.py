@@ -28,6 +28,7 @@ SETTINGS = {
     "n": keep("Rounds, N."),
     "preset": keep("Training settings: quick or paper."),
     "training_start": keep("What each round's policies start from: random, upright (a policy that stays up) or best."),
+    "shared_experience": keep("Whether each policy learned from what all of its round did."),
     "model": link("Language model that writes the rewards; empty: the offline writer."),
     "describer": link("Language model that describes differences; empty: the one that writes."),
     "judge_model": link("Language model that judges; empty: the one that writes."),

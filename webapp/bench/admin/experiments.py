@@ -140,7 +140,8 @@ class ExperimentForm(LoopForm):
     class Meta(LoopForm.Meta):
         model = Experiment
         fields = [
-            *["name", "task", "method", "judge", "k", "n", "preset", "training_start", "seed", "model"],
+            *["name", "task", "method", "judge", "k", "n"],
+            *["preset", "training_start", "shared_experience", "seed", "model"],
             *["options", "judge_options", "describer", "judge_model", "vision", "token_budget", "dollar_budget"],
         ]
 
@@ -151,7 +152,7 @@ class ExperimentAdmin(ModelAdmin):
     fieldsets = [
         (None, {"fields": ["name"]}),
         ("What is learnt", {"fields": ["task", "method", "judge"]}),
-        ("How much", {"fields": [("k", "n"), ("preset", "seed"), "training_start"]}),
+        ("How much", {"fields": [("k", "n"), ("preset", "seed"), "training_start", "shared_experience"]}),
         ("Who writes the rewards", {"fields": ["model"]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "judge_model", "vision"]}),
         ("Options", {"classes": ["collapse"], "fields": ["options", "judge_options"]}),

@@ -54,7 +54,8 @@ class ArmInline(StackedInline):
     ordering_field = "position"  # type: ignore[assignment]
     hide_ordering_field = True
     fieldsets = [
-        (None, {"fields": ["name", "position", "task", "method", ("k", "n"), "preset", "training_start", "model"]}),
+        (None, {"fields": ["name", "position", "task", "method", ("k", "n"), "preset"]}),
+        (None, {"fields": ["training_start", "shared_experience", "model"]}),
         ("People", {"fields": [("panel", "quota")]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
         ("Options", {"classes": ["collapse"], "fields": ["options"]}),

@@ -26,6 +26,7 @@ FIXED_ARM_FIELDS = (
     "n",
     "preset",
     "training_start",
+    "shared_experience",
     "panel",
     "model",
     "options",
@@ -143,7 +144,8 @@ class ArmForm(LoopForm):
     class Meta(LoopForm.Meta):
         model = Arm
         fields = [
-            *["name", "position", "quota", "task", "method", "k", "n", "preset", "training_start", "panel", "model"],
+            *["name", "position", "quota", "task", "method", "k", "n"],
+            *["preset", "training_start", "shared_experience", "panel", "model"],
             *["options", "describer", "vision", "token_budget", "dollar_budget"],
         ]
         labels = {"quota": "Most participants", "panel": "People per experiment"}

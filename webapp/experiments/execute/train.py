@@ -118,6 +118,7 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
         film_at=settings.FILM_AT,
         rollouts=request.payload.get("rollouts", 1),
         warm=warm_start.find_start(request) is not None,
+        shared_experience=experiment.shared_experience,
     )
 
 

@@ -78,6 +78,7 @@ def write_candidates(
     problem = loop.describe_task(experiment)
     if form_of(problem).checked:
         states = apply_overrides(catalog.preset(experiment.task, experiment.preset), experiment.overrides).states
+        states *= experiment.k if experiment.shared_experience else 1
         check = partial(launch.check, experiment.task, states=states)
         return writer.write(backend, wanted, problem, check, **vars(arguments))
     images = lookup.read_pictures(lookup.find_problem(experiment.task))

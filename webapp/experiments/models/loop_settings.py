@@ -154,6 +154,14 @@ class LoopSettings(models.Model):
         default=TrainingStart.RANDOM,
         db_default="random",  # rows of a process that an upgrade has not reached yet
     )
+    shared_experience = models.BooleanField(
+        "candidates share their experience",
+        default=False,
+        db_default=False,
+        help_text="Each policy of a round learns from what all of them did, under its own reward. Settings with SAC "
+        "only. A candidate's result then depends on the others of its round, and scores are not comparable with the "
+        "papers'.",
+    )
     model = models.ForeignKey(
         LanguageModel,
         null=True,
@@ -207,6 +215,9 @@ class LoopSettings(models.Model):
         ):
             text = f"{self.task_title} has no policy that stays up for these training settings. Choose another start."
             raise ValidationError({"training_start": text})
+        if self.shared_experience and not self._learns_with_sac():
+            text = "Only SAC learns from what others did: choose settings with SAC, or no shared experience."
+            raise ValidationError({"shared_experience": text})
         if chosen.uses_metric and info.metric is None:
             text = f"{self.task_title} has no metric, and {chosen.title} cannot do without one."
             raise ValidationError({"method": text})
@@ -230,6 +241,10 @@ class LoopSettings(models.Model):
                 "(RDA: the option analyst = numbers), and the judge without frames."
             )
             raise ValidationError({"vision": text})
+
+    def _learns_with_sac(self) -> bool:
+        presets = catalog.task(self.task).presets if self.medium.filmed else {}
+        return isinstance(presets.get(self.preset), catalog.SacPreset)
 
     def _clean_problem(self, chosen: Method) -> None:
         if not chosen.reasoning:

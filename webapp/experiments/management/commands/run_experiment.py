@@ -55,6 +55,11 @@ class Command(PrefineCommand):
             default=TrainingStart.RANDOM,
             help=f"what each round trains from: {starts} (upright, a policy that stays up: {able})",
         )
+        parser.add_argument(
+            "--shared-experience",
+            action="store_true",
+            help="each policy of a round learns from what all of them did, under its own reward (SAC only)",
+        )
         parser.add_argument("--seed", type=int, help="default: one more than the highest of an equal experiment, or 0")
         parser.add_argument(
             "--model",
@@ -154,6 +159,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
             k=method.k if options["k"] is None else options["k"],
             n=method.n if options["n"] is None else options["n"],
             training_start=options["start"],
+            shared_experience=options["shared_experience"],
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],
             options=parse_options(options["option"]),
