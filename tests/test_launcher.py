@@ -18,7 +18,7 @@ import tests.with_django  # noqa: F401
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
-VERBS = "up doctor backup restore copy-store test run compare train evaluate check replay benchmark completion"
+VERBS = "up doctor backup restore copy-store test run compare train learn evaluate check replay benchmark completion"
 VERBS += " install lint lock"
 TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep"
 

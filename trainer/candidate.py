@@ -10,6 +10,8 @@ from trainer.traces import Series, metric_summary, summary
 
 EPISODE_LENGTH = "episode_length"
 """Name of the series of episode lengths; no reward component may have it."""
+LEARNED_REWARD = "learned_reward"
+"""The same of rewards that were learned from pairs."""
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Candidate:
 
     def changed(self, sums: dict[str, float]) -> str:
         """What is wrong if the reward's components are not those of the iterations before."""
-        before = [name for name in self.series if name != EPISODE_LENGTH]
+        before = [name for name in self.series if name not in (EPISODE_LENGTH, LEARNED_REWARD)]
         if not before or list(sums) == before:
             return ""
         return f"its components changed from {before[1:]} to {list(sums)[1:]} between two calls"

@@ -19,6 +19,10 @@ class Horizon:
 
     experience: Experience
     scores: list[Score]
+    step_metric: Tensor = field(repr=False)
+    """(K, T, M) the hidden metric of each step."""
+    step_counts: Tensor = field(repr=False)
+    """(K, T, M) bool: the steps at which it counts."""
     metric: Tensor
     """(K,) sum of the hidden metric over the entries that count."""
     metric_counts: Tensor
@@ -90,6 +94,8 @@ class Collector:
                 rewards_of_all=of_all,
             ),
             scores,
+            step_metric=metric,
+            step_counts=metric_counts,
             metric=(metric * metric_counts).sum((1, 2)),
             metric_counts=metric_counts.sum((1, 2)),
             episode_steps=episodes.sum((1, 2)),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from torch import Tensor
+
+RewardsOf = Callable[[Tensor, Tensor], Tensor]
+"""Rewards (G, B) of G candidates for observations (G, B, num_obs) and actions (G, B, num_actions)."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from simulation.catalog import AnyPreset, SacPreset, TaskInfo
 from simulation.noise import SharedNoise
-from trainer.experience import Experience
+from trainer.experience import Experience, RewardsOf
 from trainer.networks import NetworkShape
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import PPO
@@ -41,6 +41,11 @@ class Learner(Protocol):
 
     def start_from(self, networks: object, observations: RunningNormalizer) -> None:
         """Begin with this policy for all K in place of random ones. Raises ValueError where it does not fit."""
+
+    def change_reward(self, groups: Sequence[int], rewards: RewardsOf, seeds: Sequence[int] | None = None) -> None:
+        """Go on with another reward for these candidates: experience that is kept gets it. With `seeds`, of new
+        weights, what has learned values of the old one begins again.
+        """
 
     def finite(self) -> Tensor:
         """[K] bool: whether everything that each candidate has learned is finite."""

@@ -32,10 +32,12 @@ from simulation.rewards.contract import compile_reward
 from simulation.rewards.parsing import Refused
 from trainer import checkpoint, memory
 from trainer.calls import CallMark
-from trainer.candidate import EPISODE_LENGTH, Candidate
+from trainer.candidate import EPISODE_LENGTH, LEARNED_REWARD, Candidate
 from trainer.collect import Collector, Horizon
 from trainer.learner import learner_for, mixed_precision
 from trainer.log_lines import say
+from trainer.preferences.learning import PreferenceTraining
+from trainer.preferences.sessions import write_sessions
 from trainer.process import EXIT_DISK_FULL, die_with_parent, memory_share
 from trainer.records import (
     FINAL,
@@ -65,6 +67,8 @@ REWARD_SECONDS = 10.0
 """Processor time that all calls of one reward may take in any case; usual ones take less in a whole training. Beyond
 it, they may take as long as the rest of the candidate's training.
 """
+LATER_OPTIONS = ("shared_experience", "preferences")
+"""Fields of a job that earlier versions did not have."""
 
 
 class Lockstep:
@@ -80,6 +84,8 @@ class Lockstep:
         self.seconds = 0.0
         self._threads, self._device = threads, device
         self._env: Environment | None = None
+        self._preferences: PreferenceTraining | None = None
+        """What candidates that learn from pairs need, where there are any."""
         self._start: StartPhysics | None = None
         """The engine once it is started: a locked process can build new worlds with it, but start no other engine."""
         self._fingerprinted = self._fingerprint()
@@ -132,11 +138,17 @@ class Lockstep:
         seeds = [self.job.seed_of(c.index) for c in self.active]
         self._noise = SharedNoise(seeds)
         self.learner = learner_for(self.info, self.preset, seeds, mixed, env.device, shared)
+        wanted = [self.job.preferences_of(c.index) for c in self.active]
+        self._preferences = None
+        if any(wanted):
+            self._preferences = PreferenceTraining(self.info, self.preset, wanted, seeds, env.device)
         if saved is not None:
             env.load_state_dict(saved["env"])
             self.collector.ages = saved["ages"].to(env.device)
             self.learner.load_state_dict(saved["learner"])
             self._noise.load_state_dict(saved["noise"])
+            if self._preferences is not None:
+                self._preferences.load_state_dict(saved["preferences"])
         elif self.job.warm:
             policy = checkpoint.load_policy(self.job_dir / WARM, self.info.name)
             self.learner.start_from(policy.networks, policy.observations)
@@ -204,13 +216,22 @@ class Lockstep:
                 candidate.reason = "training diverged: the policy's parameters became infinite or not a number"
         self.iteration += 1
         self._drop_failed()
+        if self.active and self._preferences is not None:
+            self._hold_sessions(self._preferences)
+
+    def _hold_sessions(self, preferences: PreferenceTraining) -> None:
+        for group in preferences.hold_sessions(self.learner, self.iteration):
+            write_sessions(self.job_dir, self.active[group].index, preferences.sessions_of(group))
 
     def _collect_and_update(self) -> Horizon:
         noise = self._noise.normal(self.preset.horizon, self.preset.worlds, self.info.num_actions)
         horizon = self.collector.collect(self.learner, noise.to(self.learner.device))
+        experience = horizon.experience
+        if self._preferences is not None:
+            experience = replace(experience, rewards=self._preferences.rewards(horizon))
         # Dropping what failed before the update would need slices of the experience. It changes nothing for the others:
         # they do not see it, or, with shared experience, learn from where it was under rewards of their own.
-        self.learner.update(horizon.experience, self._noise)
+        self.learner.update(experience, self._noise)
         return horizon
 
     def _trace(self, horizon: Horizon) -> None:
@@ -231,6 +252,8 @@ class Lockstep:
             lengths = candidate.series.setdefault(EPISODE_LENGTH, Series())
             lengths.add(int(horizon.episode_steps[group]), int(horizon.episodes[group]))
             candidate.metric.add(float(horizon.metric[group]), int(horizon.metric_counts[group]))
+            if self._preferences is not None and group in self._preferences.sums:
+                candidate.series.setdefault(LEARNED_REWARD, Series()).add(*self._preferences.sums[group])
 
     def _slow(self, seconds: float) -> str:
         """What is wrong if a reward's calls have taken so long that they slow the others' training."""
@@ -251,6 +274,8 @@ class Lockstep:
             self.collector.keep(groups)
             self.learner.keep(groups)
             self._noise.keep(groups)
+            if self._preferences is not None:
+                self._preferences.keep(groups)
 
     def _film(self) -> bool:
         """Record the rollouts that are due; whether there were any."""
@@ -295,6 +320,8 @@ class Lockstep:
                 "learner": self.learner.state_dict(),
                 "noise": self._noise.state_dict(),
             }
+            if self._preferences is not None:
+                state["preferences"] = self._preferences.state_dict()
         checkpoint.save(self.folder / "checkpoint.pt", state)
 
     def fail(self, reason: str) -> TrainResult:
@@ -323,7 +350,7 @@ class Lockstep:
         """What a checkpoint must have been made for: the job, its split over processes apart. An option that is off
         counts as one that the version before did not have.
         """
-        job = {k: v for k, v in asdict(self.job).items() if k != "processes" and (v or k != "shared_experience")}
+        job = {k: v for k, v in asdict(self.job).items() if k != "processes" and (v or k not in LATER_OPTIONS)}
         parts = [job, asdict(self.preset), *([] if self._device == "cpu" else [self._device])]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -138,6 +138,10 @@ class StackedActorCritic:
         x = observations.to(self._working.dtype)
         return self._traced(x, self._actor), self._traced(x, self._critic)
 
+    def value_head(self, flat: Tensor) -> Layer:
+        """Weights and biases of the value functions' last layer in parameters [K, P], or in as many other numbers."""
+        return self._views(flat)[1][-1]
+
     def gradient(self, traces: Sequence[Trace], slopes: Sequence[Tensor], log_std_slope: Tensor) -> Tensor:
         """Gradient [K, P] of K losses whose derivatives by the traces' outputs are `slopes` (K, B, outputs), and by log
         std `log_std_slope` (K, num_actions).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -16,18 +17,28 @@ class RunningNormalizer:
     """Mean and population variance [K, features] of everything seen so far by each of K candidates."""
 
     def __init__(self, candidates: int, features: int, device: torch.device | str = "cpu") -> None:
-        self.count = 0
+        self.counts = torch.zeros(candidates, 1, dtype=torch.float64, device=device)
+        """[K, 1] how many rows each candidate's statistics are of."""
         self._set(torch.zeros(candidates, features, device=device), torch.ones(candidates, features, device=device))
 
     def update(self, batch: Tensor) -> None:
         """Merge a batch (K, B, features) by the parallel formula of Chan, Golub and LeVeque (1979)."""
         variance, mean = torch.var_mean(batch, dim=1, correction=0)
         new = batch.shape[1]
-        total = self.count + new
+        total = self.counts + new
         difference = mean - self.mean
-        squares = self.variance * self.count + variance * new + difference.square() * (self.count * new / total)
-        self._set(self.mean + difference * (new / total), squares / total)
-        self.count = total
+        between = (self.counts * new / total).float()
+        squares = self.variance * self.counts.float() + variance * new + difference.square() * between
+        self._set(self.mean + difference * (new / total).float(), squares / total.float())
+        self.counts = total
+
+    def restart(self, groups: Sequence[int]) -> None:
+        """Forget what these candidates have seen."""
+        rows = list(groups)
+        self.counts[rows] = 0.0
+        mean, variance = self.mean.clone(), self.variance.clone()
+        mean[rows], variance[rows] = 0.0, 1.0
+        self._set(mean, variance)
 
     def normalize(self, x: Tensor) -> Tensor:
         """(x - mean) / std of x (K, B, features), clipped to +-LIMIT."""
@@ -39,16 +50,18 @@ class RunningNormalizer:
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these candidates only."""
+        self.counts = self.counts[groups]
         self._set(self.mean[groups], self.variance[groups])
 
     def state_dict(self) -> dict[str, Any]:
         """For checkpoints."""
-        return {"mean": self.mean, "variance": self.variance, "count": self.count}
+        return {"mean": self.mean, "variance": self.variance, "count": self.counts}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from a state_dict."""
         self._set(state["mean"].to(self.mean.device), state["variance"].to(self.mean.device))
-        self.count = state["count"]
+        count = torch.as_tensor(state["count"], dtype=torch.float64, device=self.mean.device)
+        self.counts = count.expand(len(self.mean), 1).clone()  # a number in files of earlier versions
 
     def _set(self, mean: Tensor, variance: Tensor) -> None:
         self.mean, self.variance = mean, variance

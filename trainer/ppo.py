@@ -20,7 +20,7 @@ from simulation.catalog import Preset
 from simulation.noise import SharedNoise
 from trainer import memory
 from trainer.adam import StackedAdam
-from trainer.experience import Experience
+from trainer.experience import Experience, RewardsOf
 from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters, seeded
 from trainer.normalizer import RunningNormalizer
 from trainer.replay_buffer import select
@@ -207,6 +207,22 @@ class PPO:
         mean, variance = observations.mean.repeat(candidates, 1), observations.variance.repeat(candidates, 1)
         seen = self.preset.worlds * self.preset.horizon * self.preset.iterations
         self.observations.load_state_dict({"mean": mean, "variance": variance, "count": seen})
+
+    def change_reward(self, groups: Sequence[int], rewards: RewardsOf, seeds: Sequence[int] | None = None) -> None:
+        """Go on with another reward for these candidates. With `seeds`, their value functions' last layers begin again
+        (B-Pref's PrefPPO after its unsupervised part): they predict the mean. There is nothing to relabel.
+        """
+        if seeds is None:
+            return
+        inputs, _ = self.networks.shape.critic[-1]
+        bound = 1.0 / math.sqrt(inputs)
+        drawn = seeded(seeds, lambda stream: torch.empty(inputs, 1).uniform_(-bound, bound, generator=stream))
+        weight, bias = self.networks.value_head(self.networks.flat)
+        weight[list(groups)], bias[list(groups)] = drawn.to(self.device), 0.0
+        for moments in (self.optimizer.first, self.optimizer.second):
+            for part in self.networks.value_head(moments):
+                part[list(groups)] = 0.0
+        self.networks.refresh()
 
     def finite(self) -> Tensor:
         """[K] bool: whether each candidate's parameters and normalisers are all finite."""

@@ -12,6 +12,7 @@ JOB_DIR/
   checkpoints/                   resume state, private to the trainer; policies/<index>.pt for evaluation
   traces/<index>.csv             a row per interval that the RTS is the maximum over: samples, metric, episode_length,
                                  reward, reward/<component>; written at the end
+  preferences/<index>.csv        where a candidate learns from pairs: a row per session, its figures
   result.json                    TrainResult; its presence means that the run is over
   log.txt                        what the run printed
 """
@@ -26,6 +27,7 @@ from typing import Any
 
 from simulation import catalog
 from simulation.catalog import AnyPreset, SacPreset
+from trainer.preferences.settings import Preferences, require_sound
 
 WARM = "warm.pt"
 DROPPED = "dropped.json"
@@ -63,10 +65,17 @@ class TrainJob:
     seeds: tuple[int, ...] = ()
     """A seed for each of the K, in place of `seed`: several seeds, or several experiments, in one batch. A candidate's
     result is the same as in a job with its seed alone."""
+    preferences: tuple[Preferences | None, ...] = ()
+    """For each of the K how its policy learns from answers about pairs; None: from its reward function. Empty: all
+    learn from theirs."""
 
     def seed_of(self, index: int) -> int:
         """The seed of a candidate."""
         return self.seeds[index] if self.seeds else self.seed
+
+    def preferences_of(self, index: int) -> Preferences | None:
+        """How a candidate learns from pairs, if it does."""
+        return self.preferences[index] if self.preferences else None
 
 
 @dataclass(frozen=True)
@@ -149,7 +158,8 @@ def read_job(job_dir: Path) -> TrainJob:
     """The job of this folder. Raises FileNotFoundError or TypeError on a folder that is not a job."""
     data = json.loads((job_dir / "job.json").read_text())
     tuples = {name: tuple(data.get(name, ())) for name in ("sources", "film_at", "seeds")}
-    return TrainJob(**{**data, **tuples})
+    preferences = tuple(None if one is None else Preferences(**one) for one in data.get("preferences", ()))
+    return TrainJob(**{**data, **tuples, "preferences": preferences})
 
 
 def read_progress(job_dir: Path) -> Progress:
@@ -180,12 +190,26 @@ def preset_of(job: TrainJob) -> AnyPreset:
     preset = apply_overrides(catalog.preset(job.task, job.preset), job.overrides)
     if job.shared_experience and not isinstance(preset, SacPreset):
         raise ValueError(f"only SAC learns from others' experience, and the preset {job.preset!r} is of PPO")
+    require_sound_preferences(job, preset)
     return preset
 
 
 def states_at_once(job: TrainJob) -> int:
     """The number of states for which training calls a reward at once. Raises ValueError as preset_of does."""
     return preset_of(job).states * (len(job.sources) if job.shared_experience else 1)
+
+
+def require_sound_preferences(job: TrainJob, preset: AnyPreset) -> None:
+    """Check that the job's candidates can learn from pairs as it says. Raises ValueError, saying what is wrong."""
+    if job.preferences and len(job.preferences) != len(job.sources):
+        raise ValueError(f"the job has {len(job.sources)} reward functions, but preferences for {len(job.preferences)}")
+    if any(job.preferences) and job.shared_experience:
+        raise ValueError("candidates that learn from pairs share no experience: each has answers of its own")
+    wanted = [preferences for preferences in job.preferences if preferences is not None]
+    for preferences in wanted:
+        require_sound(preferences, catalog.task(job.task), preset)
+    if len({preferences.segment for preferences in wanted}) > 1:
+        raise ValueError("the segments of all candidates of a job must be equally long")
 
 
 def apply_overrides(preset: AnyPreset, overrides: dict[str, float | int]) -> AnyPreset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -39,6 +40,12 @@ class ReturnScale:
         seen = seen.flatten(1)
         self._statistics.update(seen.unsqueeze(-1))
         self._largest = torch.maximum(self._largest, seen.abs().amax(1, keepdim=True))
+
+    def restart(self, groups: Sequence[int]) -> None:
+        """Forget the returns of these candidates: their reward is another from now on."""
+        self._returns[list(groups)] = 0.0
+        self._largest[list(groups)] = 0.0
+        self._statistics.restart(groups)
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these candidates only."""

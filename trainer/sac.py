@@ -23,7 +23,7 @@ from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
 from trainer import memory
 from trainer.adam import StackedAdam
-from trainer.experience import Experience
+from trainer.experience import Experience, RewardsOf
 from trainer.networks import seeded
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import LOG_SQRT_2PI
@@ -37,6 +37,8 @@ LOG_STD = (-5.0, 2.0)
 """Bounds of the log standard deviation before the tanh."""
 TARGET_ENTROPY = -0.5
 """For each action."""
+RELABELLED = 1 << 16
+"""Rows of the replay that get another reward at once."""
 LAST_LEARNING_RATE = 0.1
 """The share of the first learning rate that is left at the end of the budget."""
 
@@ -184,6 +186,25 @@ class SAC:
         seen = self.preset.worlds * self.preset.horizon * self.preset.iterations
         self.observations.load_state_dict({"mean": mean, "variance": variance, "count": seen})
 
+    def change_reward(self, groups: Sequence[int], rewards: RewardsOf, seeds: Sequence[int] | None = None) -> None:
+        """Go on with another reward for these candidates: all of their replay gets it (PEBBLE, section 4.3). With
+        `seeds`, their critics, these critics' optimiser and the scale of their returns begin again.
+        """
+        chosen, column = list(groups), 2 * self.num_obs + self.num_actions
+        for begin in range(0, self.replay.size, RELABELLED):
+            end = min(begin + RELABELLED, self.replay.size)
+            rows = self.replay.rows[chosen, begin:end]
+            found = rewards(rows[..., : self.num_obs], rows[..., 2 * self.num_obs : column])
+            self.replay.rows[..., column][chosen, begin:end] = found
+        if seeds is None:
+            return
+        pairs = [row for group in chosen for row in (2 * group, 2 * group + 1)]
+        drawn = seeded(seeds, self._initial)[:, self.shape.parameters :]
+        self.critics[pairs] = drawn.reshape(len(pairs), -1).to(self.device)
+        self.targets[pairs] = self.critics[pairs]
+        self.optimizers[1].restart(pairs)
+        self.returns.restart(chosen)
+
     def finite(self) -> Tensor:
         """[K] bool: whether everything that each candidate has learned is finite."""
         rows = (self.actors, self.critics.view(len(self.actors), -1), self.log_temperature)
@@ -228,7 +249,7 @@ class SAC:
             "critics": self.critics,
             "targets": self.targets,
             "log_temperature": self.log_temperature,
-            "optimizers": [[one.first, one.second, one.steps] for one in self.optimizers],
+            "optimizers": [[one.first, one.second, one.steps, one.begun] for one in self.optimizers],
             "observations": self.observations.state_dict(),
             "returns": self.returns.state_dict(),
             "replay": self.replay.state_dict(),
@@ -239,8 +260,9 @@ class SAC:
         device = self.device
         for name in ("actors", "critics", "targets", "log_temperature"):
             setattr(self, name, state[name].to(device))
-        for optimizer, (first, second, steps) in zip(self.optimizers, state["optimizers"], strict=True):
+        for optimizer, (first, second, steps, *begun) in zip(self.optimizers, state["optimizers"], strict=True):
             optimizer.first, optimizer.second, optimizer.steps = first.to(device), second.to(device), steps
+            optimizer.begun = list(begun[0]) if begun else [0] * len(first)  # files of earlier versions have none
         self.observations.load_state_dict(state["observations"])
         self.returns.load_state_dict(state["returns"])
         self.replay.load_state_dict(state["replay"])

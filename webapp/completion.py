@@ -9,6 +9,7 @@ from shlex import quote
 
 from llm.methods import OFFERED
 from simulation import catalog
+from trainer.preferences import settings
 from webapp.experiments.judges import CHOICES_WITHOUT_PEOPLE
 
 LAUNCHER = Path(__file__).resolve().parents[1] / "prefine"
@@ -24,6 +25,8 @@ OPTIONS = {
     "run": f"--task --problem --method --option --k --n {SETTINGS} --start {SHARED} {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",
     "train": f"--task --reward --preset --algorithm --iterations --seed --seeds {SHARED} --out --override",
+    "learn": "--task --baseline --queries --preset --truth --reward --segment --selection --teacher --unsupervised"
+    " --beside --iterations --seeds --out --override",
     "evaluate": "--candidate --episodes --seeds --film --out --json",
     "check": "--task --states",
     "replay": "--lenient",
@@ -38,6 +41,9 @@ VALUES: dict[str, Collection[str]] = {
     "--judge": [name for name, _ in CHOICES_WITHOUT_PEOPLE],
     "--preset": catalog.PRESETS,
     "--algorithm": catalog.ALGORITHMS,
+    "--baseline": settings.METHODS,
+    "--selection": settings.SELECTIONS,
+    "--truth": settings.TRUTHS,
 }
 """The names that may follow an option."""
 FIND_NAMES = """\

@@ -13,6 +13,7 @@ from llm.errors import JudgeError, unscored_text
 from llm.judges import teacher
 from llm.method import Value
 from llm.records import Choose, Compare, Judged, Outcome, Pick, shown
+from teachers import noisy
 
 OPTIONS = teacher.OPTIONS
 
@@ -28,15 +29,15 @@ def judge(
     Raises JudgeError where an outcome has no RTS, and where nothing could be trained.
     """
     seen = shown(request)
-    noise = teacher.Teacher(**(options or {}))  # type: ignore[arg-type]
+    noise = noisy.Teacher(**(options or {}))  # type: ignore[arg-type]
     values = teacher.utilities(check_scored(seen), noise, unit)
     rng = random.Random(seed)
     if isinstance(request, Compare):
         first, second = teacher.utilities(check_scored(seen), replace(noise, gamma=1.0), unit)
-        return teacher.compare(values[0], values[1], noise, rng, (first, second), unit or 1.0)
-    best = teacher.best_of(values, noise, rng)
+        return noisy.compare(values[0], values[1], noise, rng, (first, second), unit or 1.0)
+    best = noisy.best_of(values, noise, rng)
     rest = [i for i in range(len(seen)) if i != best]
-    worst = rest[-1 - teacher.best_of([-values[i] for i in reversed(rest)], noise, rng)] if rest else None
+    worst = rest[-1 - noisy.best_of([-values[i] for i in reversed(rest)], noise, rng)] if rest else None
     if worst is not None and noise.errs(rng):
         best, worst = worst, best
     named = seen[best].candidate.id

@@ -6,8 +6,9 @@ import random
 import pytest
 
 from llm.judges.proxy import judge
-from llm.judges.teacher import Teacher, best_of, compare, prefers_first, utilities
+from llm.judges.teacher import utilities
 from llm.records import Candidate, Choose, Compare, Judge, Outcome, Pick
+from teachers.noisy import Teacher, best_of, compare, prefers_first
 
 
 def outcome(name, rts, samples=()):

@@ -18,7 +18,7 @@ def test_it_equals_numpy_over_everything_seen():
     everything = torch.cat(batches, dim=1).numpy().astype(np.float64)
     np.testing.assert_allclose(normalizer.mean, everything.mean(1), rtol=1e-5)
     np.testing.assert_allclose(normalizer.variance, everything.var(1), rtol=1e-4)
-    assert normalizer.count == 306
+    assert normalizer.counts.tolist() == [[306], [306]]
 
 
 def test_first_batch_replaces_the_initial_guess():
@@ -46,4 +46,22 @@ def test_candidates_do_not_mix_and_keep_selects():
     assert normalizer.mean.tolist() == [[5.0, 5.0]]
     restored = RunningNormalizer(1, 2)
     restored.load_state_dict(normalizer.state_dict())
-    assert torch.equal(restored.mean, normalizer.mean) and restored.count == 10
+    assert torch.equal(restored.mean, normalizer.mean) and restored.counts.tolist() == [[10]]
+
+
+def test_a_candidate_that_begins_again_has_seen_what_came_after_alone():
+    generator = torch.Generator().manual_seed(0)
+    first, second = torch.randn(2, 40, 3, generator=generator), torch.randn(2, 9, 3, generator=generator) * 5
+    normalizer = fed([first])
+    normalizer.restart([1])
+    normalizer.update(second)
+    whole, fresh = fed([first, second]), fed([second])
+    assert torch.equal(normalizer.mean, torch.stack((whole.mean[0], fresh.mean[1])))
+    assert torch.equal(normalizer.variance, torch.stack((whole.variance[0], fresh.variance[1])))
+
+
+def test_files_of_earlier_versions_hold_one_count_for_all():
+    normalizer = fed([torch.randn(2, 7, 3)])
+    restored = RunningNormalizer(2, 3)
+    restored.load_state_dict(normalizer.state_dict() | {"count": 7})
+    assert torch.equal(restored.counts, normalizer.counts)

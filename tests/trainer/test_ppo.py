@@ -254,3 +254,43 @@ def test_values_keep_their_meaning_when_their_normaliser_moves():
         after = ppo._value(observations)
     assert ppo.values.mean.min() > 80
     torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-3)
+
+
+def test_another_reward_begins_the_value_heads_of_its_candidates_again_and_nothing_else():
+    ours = learner(3)
+    ours.update(experience(3), SharedNoise([0] * 3))
+    before, moments = ours.networks.flat.clone(), ours.optimizer.first.clone()
+    ours.change_reward([1], lambda observations, actions: observations[..., 0])
+    assert torch.equal(ours.networks.flat, before), "later changes reset nothing"
+    ours.change_reward([1], lambda observations, actions: observations[..., 0], [7])
+    weight, bias = ours.networks.value_head(ours.networks.flat)
+    head = torch.zeros_like(before, dtype=torch.bool)
+    for part in ours.networks.value_head(head):
+        part[1] = True
+    assert torch.equal(ours.networks.flat != before, head)
+    assert weight[1].abs().max() <= 1 / math.sqrt(8) and bias[1].item() == 0
+    assert not ours.optimizer.first[head].any() and not ours.optimizer.second[head].any()
+    assert torch.equal(ours.optimizer.first[~head], moments[~head])
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_rows_whose_optimiser_begins_again_step_as_new_ones(fused):
+    start, rates = torch.randn(3, 10), torch.tensor([1e-3, 3e-2, 1e-1])
+    ours, adam = start.clone(), StackedAdam(start, fused)
+    for _ in range(7):
+        adam.step(ours, torch.randn(3, 10), rates)
+    adam.restart([1])
+    part = adam.rows([1, 2])
+    parameters, fresh, new = ours[1:].clone(), ours[1:2].clone(), StackedAdam(ours[1:2])
+    for _ in range(5):
+        gradient = torch.randn(3, 10)
+        adam.step(ours, gradient, rates)
+        new.step(fresh, gradient[1:2], rates[1:2])
+        part.step(parameters, gradient[1:], rates[1:])
+    torch.testing.assert_close(ours[1:2], fresh)
+    assert torch.equal(ours[1:], parameters), "rows that go on alone take the same steps"
+    adam.replace([1, 2], part)
+    gradient = torch.randn(3, 10)
+    adam.step(ours, gradient, rates)
+    new.step(fresh, gradient[1:2], rates[1:2])
+    torch.testing.assert_close(ours[1:2], fresh)

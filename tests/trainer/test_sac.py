@@ -331,3 +331,37 @@ def test_a_step_is_that_of_a_straightforward_implementation():
         assert moved.max() > 1e-4
         # Adam's first step is a sign: where a gradient is nearly nothing, rounding decides it
         torch.testing.assert_close(getattr(sac, name), value, atol=2e-4, rtol=1e-3)
+
+
+def test_another_reward_relabels_the_replay_and_begins_critics_and_returns_again_once():
+    """PEBBLE: the replay always, critics, their optimiser and the scale of returns after the first session."""
+    ours = learner(3)
+    for seed in range(4):
+        ours.update(experience(3, seed), SharedNoise([0] * 3))
+    replay, critics, scales = ours.replay.rows.clone(), ours.critics.clone(), ours.returns.scale.clone()
+    column, size = 2 * ours.num_obs + ours.num_actions, ours.replay.size
+
+    def rewards(observations: Tensor, actions: Tensor) -> Tensor:
+        return observations[..., 0] + 10 * actions[..., 0]
+
+    ours.change_reward([2, 0], rewards)
+    wanted = replay.clone()
+    for row in (0, 2):
+        wanted[row, :size, column] = rewards(replay[row, :size], replay[row, :size, 2 * ours.num_obs :])
+    assert torch.equal(ours.replay.rows, wanted)
+    assert torch.equal(ours.critics, critics) and torch.equal(ours.returns.scale, scales)
+
+    ours.change_reward([2], rewards, [7])
+    fresh = SAC(ours.num_obs, ours.num_actions, PRESET, [7], False)
+    assert torch.equal(ours.critics[4:], fresh.critics) and torch.equal(ours.targets[4:], fresh.critics)
+    assert torch.equal(ours.critics[:4], critics[:4])
+    assert not ours.optimizers[1].first[4:].any() and ours.optimizers[1].first[:4].any()
+    assert torch.equal(ours.returns.scale[:2], scales[:2]) and torch.equal(ours.returns.scale[2:], fresh.returns.scale)
+    restored = learner(3)
+    restored.load_state_dict(ours.state_dict())
+    for one in (ours, restored):
+        one.update(experience(3, 9), SharedNoise([0] * 3))
+    assert torch.equal(restored.critics, ours.critics)
+    for one in (ours, restored):
+        one.keep([2])
+    assert restored.optimizers[1].begun == ours.optimizers[1].begun == [8, 8]

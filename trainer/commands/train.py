@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         job = _job(options)
         folder = options.out or Path("runs", f"{job.task.lower()}-{time.strftime('%Y%m%d-%H%M%S')}")
-        return _train(folder, job, options.reward) if _executable(job, options.reward) else 1
+        return train_and_report(folder, job, names_of(job, options.reward)) if executable(job, options.reward) else 1
     except (OSError, ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -73,20 +73,26 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _job(options: argparse.Namespace) -> TrainJob:
-    overrides = {}
-    for text in options.override:
+def numbers(option: str, texts: list[str]) -> dict[str, float | int]:
+    """What NAME=NUMBER texts of an option say. Raises ValueError."""
+    found: dict[str, float | int] = {}
+    for text in texts:
         name, _, number = text.partition("=")
         try:
-            overrides[name] = float(number)
+            found[name] = float(number)
         except ValueError:
-            raise ValueError(f"--override {text}: give a name and a number, such as iterations=50") from None
+            raise ValueError(f"{option} {text}: give a name and a number, such as iterations=50") from None
+    return found
+
+
+def _job(options: argparse.Namespace) -> TrainJob:
+    overrides = numbers("--override", options.override)
     if options.iterations is not None:
         overrides["iterations"] = options.iterations
     seeds = options.seeds or [options.seed]
     task = catalog.find_task_name(options.task)
     algorithm = names.find_name("algorithm", options.algorithm, catalog.ALGORITHMS)
-    sources = tuple(_source(path) for path in options.reward)
+    sources = tuple(read_source(path) for path in options.reward)
     job = TrainJob(
         task,
         sources * len(seeds),
@@ -108,7 +114,8 @@ def names_of(job: TrainJob, paths: list[Path]) -> list[str]:
     return [f"{name}, seed {seed}" for name, seed in zip(files, job.seeds, strict=True)]
 
 
-def _source(path: Path) -> str:
+def read_source(path: Path) -> str:
+    """The text of a reward file. Raises ValueError where it cannot be read."""
     try:
         return path.read_text()
     except OSError as error:
@@ -117,7 +124,7 @@ def _source(path: Path) -> str:
         raise ValueError(f"{path} is not a text file") from None
 
 
-def _executable(job: TrainJob, paths: list[Path]) -> bool:
+def executable(job: TrainJob, paths: list[Path]) -> bool:
     """Whether every reward passes the check; prints the verdict on those that do not."""
     verdicts = launch.check(job.task, job.sources[: len(paths)], states_at_once(job))
     for path, verdict in zip(paths, verdicts, strict=True):
@@ -126,7 +133,8 @@ def _executable(job: TrainJob, paths: list[Path]) -> bool:
     return all(verdict.ok for verdict in verdicts)
 
 
-def _train(folder: Path, job: TrainJob, paths: list[Path]) -> int:
+def train_and_report(folder: Path, job: TrainJob, names: list[str]) -> int:
+    """Train the job here, film its policies and print a table of the candidates of these names; the exit status."""
     process = launch.train(folder, job, die_with_parent=True)
     try:
         _follow(process, lambda: training_line(read_progress(folder)))
@@ -146,7 +154,7 @@ def _train(folder: Path, job: TrainJob, paths: list[Path]) -> int:
         launch.stop(films)
         print(f"\nStopped filming; the training is complete in {folder}.")
         return EXIT_CANCELLED
-    print(table(names_of(job, paths), result))
+    print(table(names, result))
     print()
     for what, path in (
         ("Traces", "traces"),

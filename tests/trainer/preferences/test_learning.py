@@ -1,0 +1,269 @@
+"""Training from pairs in lockstep: rows that never mix, exact continuation, relabelling, what is reset and when."""
+
+import csv
+import hashlib
+import json
+import os
+import signal
+from dataclasses import asdict, replace
+
+import pytest
+import torch
+
+from simulation import catalog
+from tests.trainer import rewards
+from tests.trainer.test_lockstep import shard, trained, unnumbered
+from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
+from trainer.candidate import LEARNED_REWARD
+from trainer.preferences import reward_model
+from trainer.preferences.learning import PreferenceTraining
+from trainer.preferences.settings import METHODS, Preferences
+from trainer.records import TrainJob, preset_of, read_job, shard_folder, write_json
+
+pytestmark = pytest.mark.slow
+
+SHORT = {"worlds": 20, "horizon": 16, "iterations": 12, "epochs": 2}
+SAC_SHORT = {"worlds": 20, "horizon": 8, "iterations": 16, "updates": 2, "batch": 32, "learning_starts": 256}
+SAC_SHORT |= {"replay": 2000}
+FEW = Preferences(budget=6, segment=8)
+SEVERAL = (FEW, None, replace(FEW, budget=14, truth="metric"), replace(FEW, selection="k-center", equal=0.2))
+
+
+def ppo(*preferences, **changed):
+    sources = (rewards.UPRIGHT,) * len(preferences)
+    given = {"overrides": SHORT, "film_at": (), "seed": 4} | changed
+    return TrainJob("Cartpole", sources, preferences=preferences, **given)
+
+
+def sac(*preferences, **changed):
+    given = {"preset": "quick-sac", "overrides": SAC_SHORT} | changed
+    return ppo(*(replace(one, method="pebble") if one else None for one in preferences), **given)
+
+
+def sessions(folder, index):
+    with (folder / "preferences" / f"{index}.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_and_quick():
+    """Reward models of this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reward_model, "HIDDEN", (16, 16))
+        for name, method in METHODS.items():
+            patch.setitem(METHODS, name, replace(method, most_epochs=10))
+        yield
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """A finished run of several kinds of candidates."""
+    folder = tmp_path_factory.mktemp("several")
+    return folder, *trained(folder, ppo(*SEVERAL))
+
+
+def test_results_do_not_depend_on_the_company(several, tmp_path):
+    _, together, result = several
+    assert all(c.ok for c in result.candidates)
+    for first, last in ((0, 1), (1, 4), (3, 4)):
+        part, part_result = trained(tmp_path / f"{first}-{last}", ppo(*SEVERAL), first, last)
+        assert part_result.candidates == result.candidates[first:last]
+        assert torch.equal(part.learner.networks.flat, together.learner.networks.flat[first:last])
+    flat = together.learner.networks.flat
+    assert not torch.equal(flat[0], flat[3]), "other pairs, another policy"
+
+
+def test_a_candidate_without_preferences_trains_as_in_a_job_without_them(several, tmp_path):
+    alone = trained(tmp_path, replace(ppo(None), preferences=()))[1]
+    assert unnumbered(alone.candidates) == unnumbered(several[2].candidates[1:2])
+
+
+def test_every_answer_of_the_budget_is_asked_for_and_the_figures_are_written(several):
+    folder, lockstep, result = several
+    rows = sessions(folder, 2)
+    assert [int(row["labels"]) for row in rows] == [2, 4, 6, 8, 10, 12, 14]
+    assert [row["accuracy_before"] for row in rows][0] == "" and all(row["accuracy_before"] for row in rows[1:])
+    assert not (folder / "preferences" / "1.csv").exists()
+    assert lockstep._preferences._entropy is None
+    learned = result.candidates[0].trace[LEARNED_REWARD]
+    assert -1 <= learned["min"] <= learned["max"] <= 1
+    assert LEARNED_REWARD not in result.candidates[1].trace
+    traced = set(result.candidates[0].trace) - {LEARNED_REWARD}
+    assert traced == set(result.candidates[1].trace), "its reward function is traced, though it trains nothing"
+
+
+def test_skipped_answers_are_no_feedback(tmp_path):
+    """The authors' code counts them: its budget is spent on answers that were never given."""
+    never = replace(FEW, skip=50.0)
+    sometimes = replace(FEW, skip=1.0, budget=20)
+    lockstep, result = trained(tmp_path, ppo(never, sometimes))
+    assert all(c.ok for c in result.candidates)
+    held = sessions(tmp_path, 0)
+    assert len(held) > 6, "it goes on to ask beyond the planned sessions"
+    assert all((row["labels"], row["asked"], row["skipped"], row["accuracy"]) == ("0", "1", "1", "") for row in held)
+    assert lockstep._preferences._learned == [False, True]
+    assert LEARNED_REWARD not in result.candidates[0].trace
+    for row, before in zip(sessions(tmp_path, 1), [{"labels": 0}, *sessions(tmp_path, 1)], strict=False):
+        assert int(row["labels"]) == int(before["labels"]) + int(row["asked"]) - int(row["skipped"])
+    assert any(0 < int(row["skipped"]) < int(row["asked"]) for row in sessions(tmp_path, 1))
+
+
+def surf(*preferences, **changed):
+    job = sac(*preferences, **changed)
+    return replace(job, preferences=tuple(replace(one, method="surf") if one else None for one in job.preferences))
+
+
+@pytest.mark.parametrize("make", [ppo, sac, surf])
+def test_it_goes_on_from_checkpoints_as_if_nothing_had_happened(tmp_path, make):
+    job = make(*SEVERAL)
+    whole, result = trained(tmp_path / "whole", job)
+    for iterations in (1, 3, 5):  # before, at and after the first sessions
+        begun = shard(tmp_path / "again", job)
+        for _ in range(iterations):
+            begun._iterate()
+        begun._save()
+    again, resumed = trained(tmp_path / "again", job)
+    assert resumed.candidates == result.candidates
+    for index in (0, 2, 3):
+        assert sessions(tmp_path / "again", index) == sessions(tmp_path / "whole", index)
+    first, second = whole._preferences.state_dict(), again._preferences.state_dict()
+    assert torch.equal(first["model"]["flat"], second["model"]["flat"])
+
+
+def test_a_run_killed_in_its_sessions_ends_as_an_unbroken_one(run, tmp_path):  # noqa: F811
+    overrides = SHORT | {"iterations": 80}
+    asked = replace(FEW, budget=4)
+    job = ppo(asked, replace(asked, truth="metric"), overrides=overrides, film_at=(10, 40, 70), processes=2)
+    whole = finished(run(tmp_path / "whole", job), tmp_path / "whole")
+    folder = tmp_path / "broken"
+    process = run(folder, job)
+    checkpoints = [shard_folder(folder, index, index + 1) / "checkpoint.pt" for index in (0, 1)]
+    wait_for(lambda: all(path.exists() for path in checkpoints))
+    os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not shard_pids(folder))
+    result = finished(run(folder, job), folder)
+    assert result.candidates == whole.candidates and all(c.ok for c in result.candidates)
+    assert [sessions(folder, index) for index in (0, 1)] == [sessions(tmp_path / "whole", index) for index in (0, 1)]
+
+
+def test_a_candidate_that_fails_leaves_the_others_as_they_are(tmp_path):
+    job = replace(ppo(*SEVERAL[:3]), sources=(rewards.UPRIGHT, rewards.NAN_WHEN_LEANING, rewards.UPRIGHT))
+    job = replace(job, preferences=(FEW, FEW, SEVERAL[2]))
+    _, result = trained(tmp_path / "with", job)
+    assert [c.ok for c in result.candidates] == [True, False, True]
+    alone = trained(tmp_path / "alone", replace(ppo(FEW, SEVERAL[2]), sources=(rewards.UPRIGHT,) * 2))[1]
+    assert unnumbered(alone.candidates) == unnumbered((result.candidates[0], result.candidates[2]))
+
+
+def test_the_whole_replay_has_the_learned_reward_and_other_candidates_keep_theirs(tmp_path):
+    lockstep = shard(tmp_path, sac(FEW, None))
+    learner, preferences = lockstep.learner, lockstep._preferences
+    while not preferences._learned[0]:
+        theirs = learner.replay.rows[1].clone()
+        lockstep._iterate()
+    new = learner.replay.rows[1][: learner.replay.size - 160]
+    assert torch.equal(new, theirs[: len(new)])
+    rows = learner.replay.rows[0, : learner.replay.size]
+    inputs = torch.cat((rows[:, :4], rows[:, 8:9].clamp(-1, 1)), dim=-1)
+    assert torch.allclose(rows[:, 9], preferences._model.predict([0], inputs.unsqueeze(0))[0], atol=1e-6)
+
+
+@pytest.mark.parametrize("make", [ppo, sac])
+def test_values_begin_again_once(tmp_path, monkeypatch, make):
+    lockstep, seen = shard(tmp_path, make(FEW, None, replace(FEW, truth="metric"))), []
+    change = lockstep.learner.change_reward
+    monkeypatch.setattr(
+        lockstep.learner,
+        "change_reward",
+        lambda groups, rewards, seeds=None: seen.append((tuple(groups), seeds)) or change(groups, rewards, seeds),
+    )
+    lockstep.train()
+    for group in (0, 2):
+        seeds = [given for groups, given in seen if group in groups]
+        assert len(seeds) == 6 and seeds[0] is not None and seeds[1:] == [None] * 5
+    assert not [groups for groups, _ in seen if 1 in groups]
+
+
+def test_the_first_session_is_uniform_and_later_ones_take_what_is_most_disputed(tmp_path, monkeypatch):
+    ways = []
+    monkeypatch.setattr(
+        "trainer.preferences.learning.choose_pairs",
+        lambda selection, p, points, asked, count: ways.append((selection, p.shape[1])) or list(range(count)),
+    )
+    trained(tmp_path, ppo(replace(FEW, budget=14)))
+    assert ways == [("disagreement", 20)] * 6
+
+
+def test_the_learned_reward_orders_segments_as_the_teacher_does(tmp_path, monkeypatch):
+    """Trained by answers alone: by the last session the model agrees with answers that it has not seen."""
+    monkeypatch.setattr(reward_model, "HIDDEN", (64, 64))
+    monkeypatch.setitem(METHODS, "prefppo", replace(METHODS["prefppo"], most_epochs=60))
+    preferences = Preferences(budget=150, segment=16, selection="uniform")  # so that new answers are a fair sample
+    trained(tmp_path, ppo(preferences, overrides=SHORT | {"iterations": 40}))
+    rows = sessions(tmp_path, 0)
+    assert float(rows[-1]["accuracy"]) > 0.85
+    assert sum(float(row["accuracy_before"]) for row in rows[-4:]) / 4 > 0.65
+    assert sum(float(row["correlation_before"]) for row in rows[-4:]) / 4 > 0.4
+
+
+class TestSettings:
+    def test_sessions_are_fractions_of_the_budget_in_its_first_half(self):
+        sizes = {
+            budget: (Preferences(budget=budget).sessions, Preferences(budget=budget).pairs) for budget in (49, 150)
+        }
+        assert sizes == {49: (7, 7), 150: (10, 15)}
+        assert (Preferences(budget=1500).pairs, Preferences(budget=15_000).pairs) == (100, 500)
+        assert (Preferences(budget=3).sessions, Preferences(budget=100).sessions) == (3, 7)
+        held = [Preferences().session_iteration(number, 1000) for number in range(9)]
+        assert held == [20, 89, 157, 226, 294, 363, 431, 500, 569]
+
+    def test_a_job_survives_its_file(self, tmp_path):
+        job = ppo(*SEVERAL)
+        write_json(tmp_path / "job.json", job)
+        assert read_job(tmp_path) == job
+        assert [job.preferences_of(index) for index in (0, 1)] == [FEW, None]
+
+    @pytest.mark.parametrize(
+        ("wanted", "message"),
+        [
+            (replace(FEW, method="icpl"), "unknown preference method 'icpl'; known: prefppo, pebble, surf"),
+            (replace(FEW, method="pebble"), "PEBBLE .* trains with SAC"),
+            (replace(FEW, selection="best"), "unknown selection 'best'"),
+            (replace(FEW, truth="beauty"), "unknown truth 'beauty'"),
+            (replace(FEW, budget=0), "out of bounds"),
+            (replace(FEW, mistake=1.5), "out of bounds"),
+            (replace(FEW, gamma=0.0), "out of bounds"),
+            (replace(FEW, segment=9), "equally long"),
+        ],
+    )
+    def test_what_cannot_be_learned_from_is_refused(self, wanted, message):
+        with pytest.raises(ValueError, match=message):
+            preset_of(ppo(FEW, wanted))
+
+    def test_a_job_must_have_them_for_each_and_a_metric_where_it_asks_for_one(self):
+        with pytest.raises(ValueError, match="1 reward functions, but preferences for 2"):
+            preset_of(replace(ppo(FEW, FEW), sources=("",)))
+        with pytest.raises(ValueError, match="HumanoidJump has no metric"):
+            preset_of(replace(ppo(replace(FEW, truth="metric"), overrides={}), task="HumanoidJump"))
+
+    def test_they_share_no_experience(self):
+        with pytest.raises(ValueError, match="share no experience"):
+            preset_of(sac(FEW, None, shared_experience=True))
+
+    def test_checkpoints_of_jobs_without_preferences_are_those_of_earlier_versions(self, tmp_path):
+        job = replace(ppo(None), preferences=())
+        later = ("processes", "preferences", "shared_experience")
+        earlier = {name: value for name, value in asdict(job).items() if name not in later}
+        content = json.dumps([earlier, asdict(preset_of(job))], sort_keys=True)
+        assert shard(tmp_path / "a", job)._fingerprinted == hashlib.sha256(content.encode()).hexdigest()
+        other = shard(tmp_path / "b", replace(job, preferences=(FEW,)))
+        assert other._fingerprinted != shard(tmp_path / "a", job)._fingerprinted
+
+
+def test_keeping_rows_follows_the_candidates():
+    job = ppo(*SEVERAL)
+    training = PreferenceTraining(catalog.task("Cartpole"), preset_of(job), SEVERAL, [1, 2, 3, 4])
+    training.keep([1, 3])
+    assert (training.groups, training.settings, training.seeds) == ([1], [SEVERAL[3]], [4])
+    training.keep([0])
+    assert training.groups == []

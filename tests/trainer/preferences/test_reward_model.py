@@ -1,0 +1,198 @@
+"""Reward models: the loss by hand, gradients by finite differences, early stopping row by row, rows that never mix."""
+
+import math
+
+import pytest
+import torch
+
+from trainer.preferences import reward_model
+from trainer.preferences.reward_model import (
+    MEMBERS,
+    RATIO,
+    Labels,
+    RewardModel,
+    Unlabelled,
+    _picked,
+    crop_pairs,
+    preference_loss,
+    right_answers,
+)
+
+
+def labels(count=24, steps=5, inputs=3, seed=0, equal=0):
+    """Pairs in which the segment with the larger sum of first inputs is preferred; the first `equal` are equal."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(count, 2, steps, inputs, generator=generator)
+    first = x[..., 0].sum(-1)
+    targets = torch.stack((first[:, 0] > first[:, 1], first[:, 0] <= first[:, 1]), dim=1).float()
+    targets[:equal] = 0.5
+    return Labels(x, torch.ones(count, 2, steps, dtype=torch.bool), targets)
+
+
+def small(seeds=(1,)):
+    return RewardModel(3, seeds)
+
+
+@pytest.fixture(autouse=True)
+def small_networks(monkeypatch):
+    monkeypatch.setattr(reward_model, "HIDDEN", (16, 16))
+
+
+def test_the_loss_is_the_cross_entropy_of_summed_rewards():
+    returns = torch.tensor([[2.0, 1.0], [0.5, 0.5], [-1.0, 3.0]])
+    targets = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    # -log(e^2 / (e^2 + e)) = log(1 + 1/e); log 2; for equal ones the mean of log(1 + e^4) and log(1 + e^-4)
+    wanted = [math.log1p(math.exp(-1)), math.log(2), 0.5 * (math.log1p(math.exp(4)) + math.log1p(math.exp(-4)))]
+    assert preference_loss(returns, targets).tolist() == pytest.approx(wanted, rel=1e-6)
+
+
+def test_equal_answers_train_and_are_neither_right_nor_wrong():
+    """The authors' code trains on them with another option only, and counts each as wrong: it never stops early."""
+    equal = labels(count=8, equal=8)
+    model = small()
+    before = model.flat.clone()
+    (fit,) = model.fit([0], [equal], 3)
+    assert not torch.equal(model.flat, before)
+    assert (fit.epochs, fit.accuracy) == (1, 1.0)
+    returns = torch.tensor([[2.0, 1.0], [2.0, 1.0], [2.0, 1.0]])
+    targets = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    assert right_answers(returns, targets).tolist() == [True, False, False]
+
+
+def test_gradients_are_those_of_finite_differences():
+    model, given = small(), labels(count=6, equal=2)
+    given.valid[0, 1, 3:] = False
+    model.flat = model.flat.double()
+    double = Labels(given.inputs.double(), given.valid, given.targets.double())
+    picked = [[torch.arange(6), torch.tensor([3, 1]).repeat(3), torch.arange(6).flip(0)]]
+    gradient, _ = model._gradient(model.flat, _picked([double], picked))
+
+    def loss(flat):
+        total = 0.0
+        for member, index in enumerate(picked[0]):
+            x, valid = double.inputs[index], double.valid[index]
+            found = model.rewards(flat[member : member + 1], x.flatten(0, 2).unsqueeze(0)).view(valid.shape)
+            total += float(preference_loss((found * valid).sum(-1), double.targets[index]).mean())
+        return total
+
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(5):
+        direction = torch.randn(model.flat.shape, generator=generator, dtype=torch.float64)
+        step = 1e-6 * direction
+        slope = (loss(model.flat + step) - loss(model.flat - step)) / 2e-6
+        assert slope == pytest.approx(float((gradient * direction).sum()), rel=1e-5)
+
+
+def test_steps_that_a_segment_has_not_count_nothing():
+    model, short = small(), labels(count=4)
+    short.valid[:, 1, 2:] = False
+    other = Labels(short.inputs.clone(), short.valid, short.targets)
+    other.inputs[:, 1, 2:] = 100.0
+    assert torch.equal(
+        model.member_returns(0, short.inputs[:, 1], short.valid[:, 1]),
+        model.member_returns(0, other.inputs[:, 1], other.valid[:, 1]),
+    )
+
+
+def test_the_reward_is_the_members_mean_within_its_bounds():
+    model = small((1, 2))
+    x = torch.randn(2, 7, 3)
+    each = model.member_rewards([0, 1], x)
+    for row in (0, 1):
+        for member in range(MEMBERS):
+            alone = model.flat[MEMBERS * row + member].unsqueeze(0)
+            assert torch.allclose(each[row, member], model.rewards(alone, x[row : row + 1])[0], atol=1e-6)
+    assert torch.equal(model.predict([0, 1], x), each.mean(1)) and bool((each.abs() < 1).all())
+    assert not torch.allclose(each[0, 0], each[0, 1]), "members begin with weights of their own"
+
+
+def test_it_learns_and_each_row_stops_when_it_gets_enough_right():
+    easy, contradictory = labels(count=40), labels(count=40)
+    contradictory.targets[::2] = contradictory.targets[::2].flip(1)
+    contradictory.inputs[::2] = contradictory.inputs[1::2]
+    contradictory.targets[::2] = contradictory.targets[1::2].flip(1)
+    model = small((1, 2))
+    fits = model.fit([0, 1], [easy, contradictory], 400)
+    assert fits[0].accuracy > reward_model.ENOUGH and fits[0].epochs < 400
+    assert fits[1].accuracy < 0.7 and fits[1].epochs == 400
+    alone = small((1,))
+    alone.fit([0], [easy], fits[0].epochs)
+    assert torch.equal(alone.flat, model.flat[:MEMBERS]), "stopped, it stayed as it was while the other went on"
+
+
+def test_a_row_learns_the_same_in_any_company():
+    given = {0: labels(count=20, seed=1), 1: labels(count=20, seed=2), 2: labels(count=33, seed=3)}
+    together, apart = small((1, 2, 3)), [small((seed,)) for seed in (1, 2, 3)]
+    for rows in ((0, 1, 2), (0, 2), (1,), (0, 1, 2)):  # rows whose optimisers have taken different numbers of steps
+        together.fit(rows, [given[row] for row in rows], 4)
+        for row in rows:
+            apart[row].fit([0], [given[row]], 4)
+    assert torch.equal(together.flat, torch.cat([one.flat for one in apart]))
+
+
+def test_each_member_has_its_own_order(monkeypatch):
+    monkeypatch.setattr(reward_model, "BATCH", 8)
+    model, seen = small(), []
+    take = reward_model._picked
+    monkeypatch.setattr(reward_model, "_picked", lambda *given: seen.append(given[1]) or take(*given))
+    model.fit([0], [labels(count=20)], 1)
+    orders = [torch.cat([batch[0][member] for batch in seen]) for member in range(MEMBERS)]
+    assert [len(batch[0][0]) for batch in seen] == [8, 8, 4]
+    assert all(sorted(order.tolist()) == list(range(20)) for order in orders)
+    assert len({tuple(order.tolist()) for order in orders}) == MEMBERS
+
+
+def test_it_goes_on_from_a_saved_state_and_with_fewer_rows():
+    given = [labels(count=20, seed=seed) for seed in (1, 2)]
+    whole = small((1, 2))
+    whole.fit([0, 1], given, 3)
+    resumed = small((8, 9))
+    resumed.load_state_dict(whole.state_dict())
+    resumed.keep([1])
+    resumed.fit([0], given[1:], 3)
+    whole.fit([0, 1], given, 3)
+    assert torch.equal(resumed.flat, whole.flat[MEMBERS:])
+
+
+class TestUnlabelledPairs:
+    """SURF: pseudo-labels of which a member is sure, and crops."""
+
+    def given(self, count=12, crops=False):
+        of = labels(count=count, seed=5)
+        return Unlabelled(of.inputs[:, 0], of.valid[:, 0], torch.tensor([[0, 1], [2, 3], [4, 5]]), crops)
+
+    def test_a_member_learns_what_it_is_sure_of_and_nothing_else(self, monkeypatch):
+        assert reward_model.CONFIDENCE == 0.99
+        monkeypatch.setattr(reward_model, "CONFIDENCE", 0.55)
+        model, unlabelled = small(), self.given()
+        model.flat[1:] *= 0.0  # the second and third member expect nothing of any segment
+        model.flat[0] *= 3.0
+        batch = _picked([labels(count=4)], [[torch.arange(4)] * MEMBERS])
+        found = model._with_pseudo_labels(model.flat, [0], batch, [unlabelled])
+        returns = model._returns(model.flat, found.inputs, found.valid)[:, 4:]
+        wanted = torch.softmax(returns, -1).amax(-1) > 0.55
+        assert found.targets.shape == (MEMBERS, 4 + RATIO * 4, 2)
+        assert torch.equal(found.weights[:, :4], torch.full((MEMBERS, 4), 1 / 4))
+        assert torch.equal(found.weights[:, 4:], wanted / (RATIO * 4)) and 0 < wanted[0].sum() < RATIO * 4
+        assert not wanted[1:].any(), "at 0.5 each nothing is sure"
+        assert torch.equal(found.targets[:, 4:].argmax(-1), returns.argmax(-1))
+
+    def test_both_crops_of_a_pair_are_equally_long_and_begin_elsewhere(self):
+        valid = torch.ones(300, 2, 60, dtype=torch.bool)
+        valid[7, 1, :30] = False
+        left = crop_pairs(valid, torch.Generator().manual_seed(0))
+        assert torch.equal(left[7], valid[7]), "a pair with a shorter one is not cropped"
+        left = torch.cat((left[:7], left[8:]))
+        lengths = left.sum(-1)
+        assert torch.equal(lengths[:, 0], lengths[:, 1]) and set(lengths[:, 0].tolist()) == set(range(45, 56))
+        begins = left.int().argmax(-1)
+        assert (begins[:, 0] != begins[:, 1]).float().mean() > 0.8
+        assert int((left.int().diff(dim=-1) != 0).sum(-1).max()) <= 2, "in a row"
+
+    def test_a_row_learns_the_same_in_any_company(self):
+        given, unlabelled = labels(count=20), self.given(crops=True)
+        both, alone, without = small((1, 2)), small((2,)), small((2,))
+        both.fit([0, 1], [labels(count=20, seed=9), given], 3, [self.given(crops=True), unlabelled])
+        alone.fit([0], [given], 3, [unlabelled])
+        without.fit([0], [given], 3)
+        assert torch.equal(both.flat[MEMBERS:], alone.flat) and not torch.equal(alone.flat, without.flat)

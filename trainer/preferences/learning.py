@@ -1,0 +1,276 @@
+"""Policies that learn from pairs: what a lockstep training does beside its usual steps.
+
+One iteration, PrefPPO (B-Pref, algorithm 2) and PEBBLE (algorithm 1 and 2) alike:
+
+1. a horizon is collected; before a row has learned a reward it is rewarded by particle entropy, then by its model;
+2. the policy is improved, as in any training;
+3. rows for which a session is due select pairs, get answers, and learn their reward model; their replay is relabelled,
+   and after the first time what had learned values of the entropy begins again.
+
+Rows are candidates with preferences; others of the batch are left alone. No row depends on another.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simulation.catalog import AnyPreset, TaskInfo
+from teachers.noisy import Teacher
+from trainer.collect import Horizon
+from trainer.learner import Learner
+from trainer.normalizer import RunningNormalizer
+from trainer.preferences.answers import TARGETS, answer_pairs
+from trainer.preferences.entropy import ParticleEntropy
+from trainer.preferences.queries import CANDIDATES, choose_pairs, disagreement, draw_pairs, member_probabilities
+from trainer.preferences.reward_model import Fit, Labels, RewardModel, Unlabelled, right_answers
+from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
+from trainer.preferences.sessions import Session
+from trainer.preferences.settings import METHODS, Method, Preferences, derived_seed
+
+LEAST_SEGMENTS = 10
+"""A row is asked about nothing before it has so many."""
+
+
+class PreferenceTraining:
+    """Reward models, segments and answers of the rows of one shard that learn from pairs."""
+
+    def __init__(
+        self,
+        info: TaskInfo,
+        preset: AnyPreset,
+        wanted: Sequence[Preferences | None],
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+    ) -> None:
+        """`wanted` and `seeds`: of each candidate in training; None: it learns from its reward function."""
+        self.preset = preset
+        self.groups = [group for group, preferences in enumerate(wanted) if preferences is not None]
+        """The candidate of each row, by its place in the batch."""
+        self.settings = [preferences for preferences in wanted if preferences is not None]
+        self.seeds = [seeds[group] for group in self.groups]
+        self.sessions: list[list[Session]] = [[] for _ in self.groups]
+        """Those that each row has held."""
+        self.sums: dict[int, tuple[float, int]] = {}
+        """Candidate -> the last horizon's sum of learned rewards, and over how many steps: none before the first
+        session.
+        """
+        inputs, steps = info.num_obs + info.num_actions, self.settings[0].segment or info.episode_steps
+        self._worlds = min(RECORDED_WORLDS, preset.worlds)
+        self._model = RewardModel(inputs, [derived_seed("reward model", seed) for seed in self.seeds], device)
+        last = [METHODS[one.method].last_episodes for one in self.settings]
+        self._segments = SegmentReservoir(inputs, self._worlds, steps, preset.horizon, last, self.seeds, device)
+        self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device)
+        self._deviations = [RunningNormalizer(1, 1, device) for _ in self.seeds]
+        self._labels = [_no_labels(steps, inputs, device) for _ in self.seeds]
+        self._learned = [False for _ in self.seeds]
+
+    @torch.no_grad()
+    def rewards(self, horizon: Horizon) -> Tensor:
+        """What the policies are rewarded with (K, T, M) in place of the reward functions' totals; records segments."""
+        experience, groups = horizon.experience, self.groups
+        rewards = experience.rewards.clone()
+        observations = experience.observations[groups].flatten(1, 2)
+        actions = experience.actions[groups].flatten(1, 2).clamp(-1.0, 1.0)  # as the worlds take them
+        inputs = torch.cat((observations, actions), dim=-1)
+        self._record(horizon, inputs.view(len(groups), *rewards.shape[1:], -1))
+        self.sums = {group: (0.0, 0) for group in groups}
+        learned = [row for row, has in enumerate(self._learned) if has]
+        if learned:
+            found = self._model.predict(learned, inputs[learned])
+            for row, values in zip(learned, found, strict=True):
+                self.sums[groups[row]] = (float(values.sum(dtype=torch.float64)), values.numel())
+                rewards[groups[row]] = self._scaled(row, values).view(rewards.shape[1:])
+        exploring = [row for row, has in enumerate(self._learned) if not has]
+        if exploring and self._entropy is not None:
+            found = self._entropy.rewards(exploring, observations[exploring])
+            for row, values in zip(exploring, found, strict=True):
+                rewards[groups[row]] = values.view(rewards.shape[1:])
+        return rewards
+
+    @torch.no_grad()
+    def hold_sessions(self, learner: Learner, iteration: int) -> list[int]:
+        """Ask and learn in the rows for which a session is due after this many iterations; their candidates."""
+        held_by = {row: self._ask(row, iteration) for row in range(len(self.groups))}
+        asked = {row: held for row, held in held_by.items() if held is not None}
+        fitted = [row for row in asked if len(self._labels[row])]
+        ended = self._fit(fitted)
+        for row, held in asked.items():
+            epochs, accuracy = (ended[row].epochs, ended[row].accuracy) if row in ended else (0, None)
+            self.sessions[row].append(Session(**held, epochs=epochs, accuracy=accuracy))
+        for first in (False, True):
+            self._change_reward(learner, [row for row in fitted if self._learned[row] != first], first)
+        for row in fitted:
+            self._learned[row] = True
+        if all(self._learned):
+            self._entropy = None
+        return [self.groups[row] for row in asked]
+
+    def sessions_of(self, group: int) -> list[Session]:
+        """The sessions that a candidate of the batch has held."""
+        return self.sessions[self.groups.index(group)]
+
+    def keep(self, groups: list[int]) -> None:
+        """Go on with these candidates of the batch only."""
+        rows = [self.groups.index(group) for group in groups if group in self.groups]
+        self.groups = [place for place, group in enumerate(groups) if group in self.groups]
+        for name in ("settings", "seeds", "sessions", "_deviations", "_labels", "_learned"):
+            setattr(self, name, [getattr(self, name)[row] for row in rows])
+        for part in (self._model, self._segments, self._entropy):
+            if part is not None:
+                part.keep(rows)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a continuation needs: tensors and plain values."""
+        return {
+            "model": self._model.state_dict(),
+            "segments": self._segments.state_dict(),
+            "entropy": None if self._entropy is None else self._entropy.state_dict(),
+            "deviations": [deviation.state_dict() for deviation in self._deviations],
+            "labels": [[one.inputs, one.valid, one.targets] for one in self._labels],
+            "learned": self._learned,
+            "sessions": [[asdict(session) for session in held] for held in self.sessions],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a state_dict."""
+        device = self._model.flat.device
+        self._model.load_state_dict(state["model"])
+        self._segments.load_state_dict(state["segments"])
+        if state["entropy"] is None:
+            self._entropy = None
+        elif self._entropy is not None:
+            self._entropy.load_state_dict(state["entropy"])
+        for deviation, saved in zip(self._deviations, state["deviations"], strict=True):
+            deviation.load_state_dict(saved)
+        self._labels = [Labels(*(tensor.to(device) for tensor in saved)) for saved in state["labels"]]
+        self._learned = list(state["learned"])
+        self.sessions = [[Session(**session) for session in held] for held in state["sessions"]]
+
+    def _record(self, horizon: Horizon, inputs: Tensor) -> None:
+        """Put the steps of the recorded worlds, inputs (R, T, M, F), into the reservoir."""
+        experience = horizon.experience
+        truths, counts = experience.rewards.clone(), torch.ones_like(experience.terminated)
+        for group, wanted in zip(self.groups, self.settings, strict=True):
+            if wanted.truth == "metric":
+                truths[group], counts[group] = horizon.step_metric[group], horizon.step_counts[group]
+        ended = experience.terminated | experience.truncated
+        seen = (tensor[self.groups, :, : self._worlds] for tensor in (truths, counts, ended))
+        self._segments.add(inputs[:, :, : self._worlds], *seen)
+
+    def _scaled(self, row: int, values: Tensor) -> Tensor:
+        """A row's learned rewards as its learner takes them."""
+        if not METHODS[self.settings[row].method].scaled:
+            return values
+        self._deviations[row].update(values.view(1, -1, 1))
+        return values / self._deviations[row].scale[0]
+
+    def _ask(self, row: int, iteration: int) -> dict[str, Any] | None:
+        """Select pairs, get answers and keep them; what a Session says of it, or None where none is held."""
+        wanted, number, labels = self.settings[row], len(self.sessions[row]), self._labels[row]
+        due = wanted.session_iteration(number, self.preset.iterations)
+        left, pool = wanted.budget - len(labels), self._segments.pool(row)
+        if iteration < due or left <= 0 or len(pool) < LEAST_SEGMENTS:
+            return None
+        seed = derived_seed("session", self.seeds[row], iteration)
+        segments, pairs, returns = self._select(row, pool, min(wanted.pairs, left), seed)
+        noise = Teacher(wanted.beta, wanted.gamma, wanted.mistake, wanted.skip, wanted.equal)
+        mean_step = self._segments.mean_step(row)
+        answers = answer_pairs(segments, pairs.tolist(), noise, mean_step, random.Random(seed))
+        answered = [index for index, answer in enumerate(answers) if answer != "skip"]
+        device = labels.targets.device
+        given = torch.tensor([TARGETS[answers[index]] for index in answered], device=device).view(-1, 2)
+        kept = pairs[answered].to(device)
+        more = (segments.inputs[kept], segments.valid[kept], given)
+        before = (labels.inputs, labels.valid, labels.targets)
+        self._labels[row] = Labels(*(torch.cat(both) for both in zip(before, more, strict=True)))
+        return {
+            "session": number + 1,
+            "samples": iteration * self.preset.worlds * self.preset.horizon,
+            "asked": len(pairs),
+            "equal": answers.count("equal"),
+            "skipped": answers.count("skip"),
+            "labels": len(self._labels[row]),
+            **_figures_before(returns, segments, pairs, kept, given),
+        }
+
+    def _select(self, row: int, pool: Sequence[int], count: int, seed: int) -> tuple[Segments, Tensor, Tensor | None]:
+        """The segments of a row that are to be asked about, the pairs (count, 2) of their indices, and the members'
+        summed rewards (3, S) of them, where there is a model.
+        """
+        wanted, generator = self.settings[row], torch.Generator().manual_seed(seed)
+        selection = wanted.selection or METHODS[wanted.method].selection
+        if not self._learned[row]:
+            selection = "uniform"
+        drawn = draw_pairs(len(pool), count if selection == "uniform" else CANDIDATES * count, generator)
+        used, places = torch.unique(drawn, return_inverse=True)
+        pairs = places.view(-1, 2)
+        segments = self._segments.segments(row, [pool[place] for place in used.tolist()])
+        if not self._learned[row]:
+            return segments, pairs, None
+        returns = self._model.member_returns(row, segments.inputs, segments.valid)
+        if selection == "uniform":
+            return segments, pairs, returns
+        probabilities = member_probabilities(returns, pairs.to(returns.device))
+        points = asked = returns.new_zeros(0, 1)
+        if "k-center" in selection:
+            points = segments.inputs.flatten(1)[pairs].flatten(1)
+            asked = self._labels[row].inputs.flatten(1)
+        return segments, pairs[choose_pairs(selection, probabilities, points, asked, count)], returns
+
+    def _change_reward(self, learner: Learner, rows: Sequence[int], first: bool) -> None:
+        if not rows:
+            return
+        seeds = [derived_seed("new values", self.seeds[row]) for row in rows] if first else None
+
+        def rewards(observations: Tensor, actions: Tensor) -> Tensor:
+            return self._model.predict(rows, torch.cat((observations, actions.clamp(-1.0, 1.0)), dim=-1))
+
+        learner.change_reward([self.groups[row] for row in rows], rewards, seeds)
+
+    def _fit(self, rows: Sequence[int]) -> dict[int, Fit]:
+        """Have these rows learn from their labels, and how that went."""
+        fits: dict[int, Fit] = {}
+        for name in dict.fromkeys(self.settings[row].method for row in rows):
+            method, alike = METHODS[name], [row for row in rows if self.settings[row].method == name]
+            labels = [self._labels[row] for row in alike]
+            unlabelled = [self._unlabelled(row, method) for row in alike] if method.unlabelled else None
+            fits |= zip(alike, self._model.fit(alike, labels, method.most_epochs, unlabelled), strict=True)
+        return fits
+
+    def _unlabelled(self, row: int, method: Method) -> Unlabelled:
+        """Pairs of a row without answers, drawn at random from its pool."""
+        labels, seed = len(self._labels[row]), derived_seed("unlabelled", self.seeds[row], len(self.sessions[row]))
+        segments = self._segments.segments(row, self._segments.pool(row))
+        pairs = draw_pairs(len(segments), method.unlabelled * labels, torch.Generator().manual_seed(seed))
+        return Unlabelled(segments.inputs, segments.valid, pairs, crops=self.settings[row].segment > 0)
+
+
+def _no_labels(steps: int, inputs: int, device: torch.device | str) -> Labels:
+    return Labels(
+        torch.zeros(0, 2, steps, inputs, device=device),
+        torch.zeros(0, 2, steps, dtype=torch.bool, device=device),
+        torch.zeros(0, 2, device=device),
+    )
+
+
+def _figures_before(
+    returns: Tensor | None, segments: Segments, pairs: Tensor, kept: Tensor, given: Tensor
+) -> dict[str, float | None]:
+    """What the model of before makes of new answers `given` (n, 2) about the pairs `kept` (n, 2)."""
+    names = ("accuracy_before", "correlation_before", "disagreement")
+    if returns is None:
+        return dict.fromkeys(names)
+    decided = int((given[:, 0] != given[:, 1]).sum())
+    right = int(right_answers(returns[:, kept], given.expand(len(returns), -1, -1)).sum())
+    shown = torch.unique(pairs).to(returns.device)
+    both = torch.stack((returns.mean(0)[shown], segments.truths.sum(1)[shown]))
+    correlation = float(torch.corrcoef(both)[0, 1]) if len(shown) > 2 else float("nan")
+    spread = float(disagreement(member_probabilities(returns, pairs.to(returns.device))).mean())
+    known = (right / (len(returns) * decided) if decided else None, correlation, spread)
+    return dict(zip(names, (None if value != value else value for value in known), strict=True))

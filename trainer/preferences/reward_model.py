@@ -1,0 +1,316 @@
+"""Reward models of R rows at once, each an ensemble of three perceptrons over observation and action.
+
+After B-Pref (Lee et al. 2021, section 4) and PEBBLE (Lee et al. 2021, section 4.2): three hidden layers of 256 with
+LeakyReLU, tanh on the output, the members' mean as reward. The parameters of member m of row r are row 3 r + m of one
+flat matrix [3 R, P], so that a layer of all rows is one batched product. Nothing mixes rows: a row learns the same in
+any company.
+
+Shapes: R rows, E = 3 members, N labels, B labels of a minibatch, L steps of a segment, F inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainer.adam import StackedAdam
+
+MEMBERS = 3
+HIDDEN = (256, 256, 256)
+SLOPE = 0.01
+"""Of LeakyReLU below zero."""
+LEARNING_RATE = 3e-4
+BATCH = 128
+"""Labels of a minibatch."""
+ENOUGH = 0.97
+"""Share of the decided labels that the members, on average, must get right for a row to stop."""
+RATIO = 4
+"""Unlabelled pairs in a minibatch, for each label (SURF's published runs)."""
+CONFIDENCE = 0.99
+"""Above it, a member's answer is a pseudo-label (the same)."""
+CROPS = (45 / 60, 55 / 60)
+"""Shares of a segment's steps that a crop has, least and most (the same)."""
+STATES_AT_ONCE = 1 << 16
+"""States of one product at most when rewards are predicted."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What one row learns from: N pairs of segments and the answers."""
+
+    inputs: Tensor
+    """(N, 2, L, F): observations and actions of both segments; zeros where a segment has no step."""
+    valid: Tensor
+    """(N, 2, L) bool: the steps that a segment has."""
+    targets: Tensor
+    """(N, 2): (1, 0) where the first is preferred, (0, 1) the second, (0.5, 0.5) where they are equal."""
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+@dataclass(frozen=True)
+class Unlabelled:
+    """What one row learns from besides: pairs of segments without answers."""
+
+    inputs: Tensor
+    """(S, L, F), as in Labels."""
+    valid: Tensor
+    """(S, L) bool."""
+    pairs: Tensor
+    """(U, 2) indices of segments."""
+    crops: bool
+    """Whether segments are cropped, those with answers too."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What every member takes in one step: B pairs each."""
+
+    inputs: Tensor
+    """(3 R, B, 2, L, F)."""
+    valid: Tensor
+    """(3 R, B, 2, L) bool."""
+    targets: Tensor
+    """(3 R, B, 2)."""
+    weights: Tensor
+    """(3 R, B): of each pair's loss."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How learning from labels went for one row."""
+
+    epochs: int
+    accuracy: float
+    """Share of the decided labels that the members get right in the last epoch, on average; 1 where none is decided."""
+
+
+def preference_loss(returns: Tensor, targets: Tensor) -> Tensor:
+    """Cross-entropy (..., B) of targets (..., B, 2) and the softmax of summed rewards (..., B, 2).
+
+    -sum_i y_i log P_i with P_i = exp(G_i) / (exp(G_1) + exp(G_2)) (PEBBLE, equations 3 and 4).
+    """
+    return -(targets * torch.log_softmax(returns, dim=-1)).sum(-1)
+
+
+def right_answers(returns: Tensor, targets: Tensor) -> Tensor:
+    """Which (..., B) of the decided answers these summed rewards (..., B, 2) get right; those that are equal: none."""
+    return (targets[..., 0] != targets[..., 1]) & (returns.argmax(-1) == targets.argmax(-1))
+
+
+class RewardModel:
+    """R ensembles and their optimisers."""
+
+    def __init__(self, inputs: int, seeds: Sequence[int], device: torch.device | str = "cpu") -> None:
+        """`seeds`: of each row's initial weights and of the orders in which it learns; `inputs`: F."""
+        self.layers = tuple(pairwise((inputs, *HIDDEN, 1)))
+        self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        initial = [self._initial(generator) for generator in self._generators for _ in range(MEMBERS)]
+        self.flat = torch.stack(initial).to(device)
+        """[3 R, P]."""
+        self.optimizer = StackedAdam(self.flat)
+
+    def rewards(self, flat: Tensor, x: Tensor) -> Tensor:
+        """Each member's rewards (3 R, B) in (-1, 1) of inputs (3 R, B, F), from its parameters [3 R, P]."""
+        columns = iter(torch.split(flat, [size for i, o in self.layers for size in (i * o, o)], dim=1))
+        for index, (inputs, outputs) in enumerate(self.layers):
+            weight, bias = next(columns).view(-1, inputs, outputs), next(columns).unsqueeze(1)
+            x = torch.baddbmm(bias, x, weight)
+            x = torch.tanh(x) if index == len(self.layers) - 1 else functional.leaky_relu(x, SLOPE)
+        return x.squeeze(-1)
+
+    @torch.no_grad()
+    def member_rewards(self, rows: Sequence[int], x: Tensor) -> Tensor:
+        """Each member's rewards (rows, 3, B) of inputs (rows, B, F)."""
+        flat = self.flat[_members(rows)]
+        most = max(1, STATES_AT_ONCE // len(flat))
+        parts = [self.rewards(flat, part.repeat_interleave(MEMBERS, 0)) for part in torch.split(x, most, dim=1)]
+        return torch.cat(parts, dim=1).view(len(rows), MEMBERS, -1)
+
+    def predict(self, rows: Sequence[int], x: Tensor) -> Tensor:
+        """Rewards (rows, B) of inputs (rows, B, F): the members' mean."""
+        return self.member_rewards(rows, x).mean(1)
+
+    def member_returns(self, row: int, inputs: Tensor, valid: Tensor) -> Tensor:
+        """What each member of a row expects of segments: summed rewards (3, S) of inputs (S, L, F), valid (S, L)."""
+        found = self.member_rewards([row], inputs.flatten(0, 1).unsqueeze(0))[0]
+        return (found.view(MEMBERS, *valid.shape) * valid).sum(-1)
+
+    def fit(
+        self,
+        rows: Sequence[int],
+        labels: Sequence[Labels],
+        most_epochs: int,
+        unlabelled: Sequence[Unlabelled] | None = None,
+    ) -> list[Fit]:
+        """Learn from each row's labels, until its members get more than ENOUGH right or for `most_epochs`; and from
+        its unlabelled pairs where these are given.
+
+        A row that has stopped stays as it is while the others go on. Rows with equally many labels learn as one stack,
+        others apart: so no row's products depend on how many labels another one has.
+        """
+        fits: dict[int, Fit] = {}
+        for size in dict.fromkeys(map(len, labels)):
+            alike = [index for index, of_row in enumerate(labels) if len(of_row) == size]
+            pairs = None if unlabelled is None else [unlabelled[i] for i in alike]
+            fits |= self._fit_stack([rows[i] for i in alike], [labels[i] for i in alike], most_epochs, pairs)
+        return [fits[row] for row in rows]
+
+    def keep(self, rows: list[int]) -> None:
+        """Go on with these rows only."""
+        self.flat = self.flat[_members(rows)]
+        self.optimizer.keep(_members(rows))
+        self._generators = [self._generators[row] for row in rows]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that a continuation needs: tensors and plain values."""
+        return {
+            "flat": self.flat,
+            "first": self.optimizer.first,
+            "second": self.optimizer.second,
+            "steps": self.optimizer.steps,
+            "begun": self.optimizer.begun,
+            "generators": [generator.get_state() for generator in self._generators],
+        }
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Continue from a state_dict, on this model's device."""
+        device, self.flat = self.flat.device, state["flat"].to(self.flat.device)
+        self.optimizer = StackedAdam(self.flat)
+        self.optimizer.first, self.optimizer.second = state["first"].to(device), state["second"].to(device)
+        self.optimizer.steps, self.optimizer.begun = state["steps"], list(state["begun"])
+        self._generators = [torch.Generator() for _ in state["generators"]]
+        for generator, saved in zip(self._generators, state["generators"], strict=True):
+            generator.set_state(saved.clone())
+
+    def _initial(self, generator: torch.Generator) -> Tensor:
+        """One member's parameters [P]: uniform in +-1/sqrt(inputs), as PyTorch's linear layers begin."""
+        parts = []
+        for inputs, outputs in self.layers:
+            bound = 1 / math.sqrt(inputs)
+            parts.append(torch.empty((inputs + 1) * outputs).uniform_(-bound, bound, generator=generator))
+        return torch.cat(parts)
+
+    def _fit_stack(
+        self,
+        rows: Sequence[int],
+        labels: Sequence[Labels],
+        most_epochs: int,
+        unlabelled: Sequence[Unlabelled] | None,
+    ) -> dict[int, Fit]:
+        """As `fit`, for rows with equally many labels."""
+        fits: dict[int, Fit] = {}
+        learning = list(range(len(rows)))
+        for epoch in range(1, most_epochs + 1):
+            pairs = None if unlabelled is None else [unlabelled[i] for i in learning]
+            accuracies = self._epoch([rows[i] for i in learning], [labels[i] for i in learning], pairs)
+            fits |= {rows[i]: Fit(epoch, share) for i, share in zip(learning, accuracies, strict=True)}
+            learning = [i for i in learning if fits[rows[i]].accuracy <= ENOUGH]
+            if not learning:
+                break
+        return fits
+
+    def _epoch(
+        self, rows: Sequence[int], labels: Sequence[Labels], unlabelled: Sequence[Unlabelled] | None
+    ) -> list[float]:
+        """One pass over the labels, each member in its own order; each row's accuracy on the way."""
+        count, members = len(labels[0]), _members(rows)
+        orders = [[torch.randperm(count, generator=self._generators[row]) for _ in range(MEMBERS)] for row in rows]
+        flat, optimizer = self.flat[members], self.optimizer.rows(members)
+        rates = torch.full((len(members),), LEARNING_RATE, device=flat.device)
+        right = torch.zeros(len(rows), device=flat.device)
+        for begin in range(0, count, BATCH):
+            picked = [[order[begin : begin + BATCH].to(flat.device) for order in of_row] for of_row in orders]
+            batch = _picked(labels, picked)
+            if unlabelled is not None:
+                batch = self._with_pseudo_labels(flat, rows, batch, unlabelled)
+            gradient, hits = self._gradient(flat, batch)
+            optimizer.step(flat, gradient, rates)
+            right += hits[:, : len(picked[0][0])].reshape(len(rows), -1).sum(1)
+        self.flat[members] = flat
+        self.optimizer.replace(members, optimizer)
+        decided = [int((of_row.targets[:, 0] != of_row.targets[:, 1]).sum()) for of_row in labels]
+        return [
+            hits / (MEMBERS * number) if number else 1.0 for hits, number in zip(right.tolist(), decided, strict=True)
+        ]
+
+    def _gradient(self, flat: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Gradient [3 R, P] of each member's loss of its batch, and which answers (3 R, B) it gets right."""
+        parameters = flat.detach().requires_grad_()
+        with torch.enable_grad():
+            returns = self._returns(parameters, batch.inputs, batch.valid)
+            (gradient,) = torch.autograd.grad(
+                (preference_loss(returns, batch.targets) * batch.weights).sum(), parameters
+            )
+        return gradient, right_answers(returns.detach(), batch.targets).float()
+
+    def _returns(self, flat: Tensor, inputs: Tensor, valid: Tensor) -> Tensor:
+        """Summed rewards (3 R, B, 2) of inputs (3 R, B, 2, L, F), valid (3 R, B, 2, L)."""
+        return (self.rewards(flat, inputs.flatten(1, 3)).view(valid.shape) * valid).sum(-1)
+
+    def _with_pseudo_labels(
+        self, flat: Tensor, rows: Sequence[int], batch: Batch, unlabelled: Sequence[Unlabelled]
+    ) -> Batch:
+        """The batch, and RATIO times as many unlabelled pairs with the answers of which a member is sure (SURF, Park et
+        al. 2022, equations 3 and 5); all of them cropped (section 3.2).
+        """
+        count = batch.targets.shape[1]
+        streams = [self._generators[row] for row in rows for _ in range(MEMBERS)]
+        owners = [of_row for of_row in unlabelled for _ in range(MEMBERS)]
+        drawn = [
+            of_row.pairs[torch.randint(len(of_row.pairs), (RATIO * count,), generator=stream)].to(flat.device)
+            for of_row, stream in zip(owners, streams, strict=True)
+        ]
+        inputs = torch.stack([of_row.inputs[pairs] for of_row, pairs in zip(owners, drawn, strict=True)])
+        valid = torch.stack([of_row.valid[pairs] for of_row, pairs in zip(owners, drawn, strict=True)])
+        with torch.no_grad():
+            sure = torch.softmax(self._returns(flat, inputs, valid), dim=-1)
+        targets = functional.one_hot(sure.argmax(-1), 2).float()
+        weights = (sure.amax(-1) > CONFIDENCE) / (RATIO * count)
+        valid = torch.cat((batch.valid, valid), dim=1)
+        if unlabelled[0].crops:
+            cropped = [crop_pairs(of_member, stream) for of_member, stream in zip(valid, streams, strict=True)]
+            valid = torch.stack(cropped)
+        return Batch(
+            torch.cat((batch.inputs, inputs), dim=1),
+            valid,
+            torch.cat((batch.targets, targets), dim=1),
+            torch.cat((batch.weights, weights), dim=1),
+        )
+
+
+def crop_pairs(valid: Tensor, stream: torch.Generator) -> Tensor:
+    """The steps (B, 2, L) bool that are left of pairs: of both segments equally many in a row, from CROPS[0] to
+    CROPS[1] of all, from different beginnings (SURF, algorithm 1). A pair with a shorter segment, whose length says
+    something, stays as it is.
+    """
+    count, _, steps = valid.shape
+    least, most = (round(share * steps) for share in CROPS)
+    lengths = torch.randint(least, most + 1, (count, 1, 1), generator=stream)
+    begins = (torch.rand(count, 2, 1, generator=stream) * (steps - lengths + 1)).long()
+    at = torch.arange(steps)
+    inside = ((at >= begins) & (at < begins + lengths)).to(valid.device)
+    whole = valid.all(-1).all(-1).view(-1, 1, 1)
+    return torch.where(whole, inside, valid)
+
+
+def _picked(labels: Sequence[Labels], picked: Sequence[Sequence[Tensor]]) -> Batch:
+    """The labels that each member of each row takes in one step."""
+    inputs, valid, targets = (
+        torch.stack([getattr(of_row, name)[index] for of_row, p in zip(labels, picked, strict=True) for index in p])
+        for name in ("inputs", "valid", "targets")
+    )
+    return Batch(inputs, valid, targets, torch.full_like(targets[..., 0], 1 / targets.shape[1]))
+
+
+def _members(rows: Sequence[int]) -> list[int]:
+    """The rows of the flat matrix that hold these rows' members."""
+    return [MEMBERS * row + member for row in rows for member in range(MEMBERS)]

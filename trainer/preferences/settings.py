@@ -1,0 +1,122 @@
+"""What a training that learns from pairs is asked for, one record a candidate. Imports neither torch nor mujoco."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from simulation.catalog import AnyPreset, TaskInfo
+
+SESSIONS = {49: 7, 150: 10, 1500: 15, 15_000: 30}
+"""Labels in all -> the sessions in which they are asked for."""
+ASKED_UNTIL = 0.5
+"""Share of the training by which the last planned session is held; then the policy alone learns on."""
+TRUTHS = ("reward", "metric")
+"""What a teacher compares: sums of the human-written reward, or of the hidden metric."""
+SELECTIONS = ("uniform", "disagreement", "entropy", "k-center", "disagreement+k-center", "entropy+k-center")
+"""How queries are selected from the second session on (`trainer.preferences.queries`)."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A published algorithm that learns from pairs."""
+
+    name: str
+    title: str
+    algorithm: str
+    """ppo or sac."""
+    selection: str
+    """How its queries are selected as a rule."""
+    last_episodes: int | None
+    """Queries are about the last so many episodes; None: about any."""
+    most_epochs: int
+    """Passes over the labels in a session, at most."""
+    scaled: bool
+    """Whether the learned reward is divided by its running deviation; SAC scales returns itself."""
+    unlabelled: int = 0
+    """Pairs without answers, for each label, that the reward model learns from with its own answers."""
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("prefppo", "PrefPPO (B-Pref, 2021)", "ppo", "disagreement", None, 100, scaled=True),
+        Method("pebble", "PEBBLE (2021)", "sac", "disagreement", 100, 50, scaled=False),
+        Method("surf", "SURF (2022)", "sac", "disagreement", 100, 50, scaled=False, unlabelled=10),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """How one candidate's policy learns from answers about pairs. The candidate's reward function does not train it:
+    where `truth` is reward, it is what the simulated teacher compares.
+    """
+
+    method: str = "prefppo"
+    budget: int = 49
+    """Answers in all. Skipped pairs are none; those that are equal are."""
+    truth: str = "reward"
+    """reward or metric: what the teacher compares, summed over a segment."""
+    segment: int = 50
+    """Control steps of a segment; 0: whole episodes."""
+    selection: str = ""
+    """How queries are selected; empty: as the method does."""
+    unsupervised: float = 0.02
+    """Share of the training in which the policy explores by particle entropy before the first session."""
+    beta: float = -1.0
+    """The teacher's rationality; below 0 it never errs by itself."""
+    gamma: float = 1.0
+    """Its myopia: below 1, late steps count more than early ones."""
+    mistake: float = 0.0
+    """Probability that an answer is turned round."""
+    skip: float = 0.0
+    """Pairs whose better one is worth less than this share of the recent mean are skipped."""
+    equal: float = 0.0
+    """Differences below this share of the recent mean are not seen."""
+
+    @property
+    def sessions(self) -> int:
+        """In how many sessions the budget is asked for."""
+        known = [sessions for budget, sessions in SESSIONS.items() if budget <= self.budget]
+        return min(self.budget, max(known, default=min(SESSIONS.values())))
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of a session; fewer where less of the budget is left."""
+        return -(-self.budget // self.sessions)
+
+    def session_iteration(self, number: int, iterations: int) -> int:
+        """After how many iterations of the training a session, from 0, is held at the earliest. Sessions beyond the
+        planned ones, which ask for what was skipped, keep their distance.
+        """
+        first = self.unsupervised_iterations(iterations)
+        return first + round(number * max(0.0, ASKED_UNTIL * iterations - first) / self.sessions)
+
+    def unsupervised_iterations(self, iterations: int) -> int:
+        """Iterations before the first session, at least one."""
+        return max(1, round(self.unsupervised * iterations))
+
+
+def require_sound(preferences: Preferences, info: TaskInfo, preset: AnyPreset) -> None:
+    """Check that these preferences can be learned from here. Raises ValueError, saying what is wrong."""
+    if preferences.method not in METHODS:
+        raise ValueError(f"unknown preference method {preferences.method!r}; known: {', '.join(METHODS)}")
+    method = METHODS[preferences.method]
+    if method.algorithm != preset.algorithm:
+        raise ValueError(f"{method.title} trains with {method.algorithm.upper()}: choose a preset of it")
+    if preferences.selection not in ("", *SELECTIONS):
+        raise ValueError(f"unknown selection {preferences.selection!r}; known: {', '.join(SELECTIONS)}")
+    if preferences.truth not in TRUTHS:
+        raise ValueError(f"unknown truth {preferences.truth!r}; known: {', '.join(TRUTHS)}")
+    if preferences.truth == "metric" and info.metric is None:
+        raise ValueError(f"{info.name} has no metric that a teacher could compare")
+    numbers = (preferences.budget - 1, preferences.segment, preferences.skip, preferences.equal)
+    shares = (preferences.unsupervised, preferences.mistake)
+    if min(numbers) < 0 or not all(0 <= share <= 1 for share in shares) or not 0 < preferences.gamma <= 1:
+        raise ValueError(f"numbers out of bounds in {preferences}")
+
+
+def derived_seed(what: str, seed: int, number: int = 0) -> int:
+    """A seed for one purpose that follows from a candidate's seed, and from nothing else."""
+    return int.from_bytes(hashlib.sha256(f"{what} {seed} {number}".encode()).digest()[:6])
