@@ -84,6 +84,14 @@ def test_texts_are_escaped_and_axes_have_labels():
     assert {"A <title> & more", "training (%)", "speed (m/s)"} <= set(texts)
 
 
+def test_a_label_that_is_longer_than_its_axis_has_two_lines():
+    chart = Chart("c", "c", "x", "probability of a significant result", LINE.series)
+    root = ElementTree.fromstring(charts.inline_svg(chart))
+    turned = [element for element in root.iter(f"{SVG}text") if "rotate(-90)" in element.get("transform", "")]
+    assert [element.text for element in turned] == ["probability of a", "significant result"]
+    assert len({element.get("transform") for element in turned}) == 2
+
+
 def test_csv_has_every_point():
     rows = list(csv.DictReader(io.StringIO(charts.to_csv([LINE]))))
     assert [(row["x"], row["y"]) for row in rows] == [("0.0", "0.0"), ("50.0", "1.0"), ("100.0", "2.0")]

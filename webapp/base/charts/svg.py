@@ -151,8 +151,19 @@ def _value_axis(chart: Chart, frame: Frame) -> Iterator[str]:
         yield _text((frame.left + frame.right) / 2, frame.bottom + 33, "middle", chart.y_label)
     else:
         middle = (frame.top + frame.bottom) / 2
-        turned = f'transform="translate(13 {middle:.1f}) rotate(-90)"'
-        yield f'<text {turned} text-anchor="middle">{escape(chart.y_label)}</text>'
+        lines = _wrap(chart.y_label, frame.bottom - frame.top)
+        for x, words in zip((13,) if len(lines) == 1 else (10, 22), lines, strict=True):
+            turned = f'transform="translate({x} {middle:.1f}) rotate(-90)"'
+            yield f'<text {turned} text-anchor="middle">{escape(words)}</text>'
+
+
+def _wrap(words: str, room: float) -> list[str]:
+    """The label in one line, or, where it is longer than the axis, in two of about the same length."""
+    breaks = [at for at, letter in enumerate(words) if letter == " "]
+    if WIDER * text_width(words) <= room or not breaks:
+        return [words]
+    at = min(breaks, key=lambda place: abs(place - len(words) / 2))
+    return [words[:at], words[at + 1 :]]
 
 
 def _across(frame: Frame, value: float, look: str) -> str:
