@@ -285,6 +285,12 @@ def test_reading_filtering_and_taking_it_along(client, staff):
     assert Entry.objects.get(action="downloaded").number  # told of itself, and chained
 
 
+def test_details_are_read_without_brackets_and_quotes(client, staff):
+    record("eve", "changed rights", None, is_active=True, fields=["title", "quota"], filters={"actor": "", "no": 0})
+    page = client.get(reverse("audit:index")).content.decode()
+    assert "is active: yes; fields: title, quota; filters: actor: none; no: 0" in page
+
+
 def test_scripts_in_it_are_text(client, staff):
     record("eve", "<script>alert(1)</script>", None, text="<b>")
     page = client.get(reverse("audit:index")).content.decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
@@ -66,7 +67,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
     parameters.pop("page", None)
     context = {
         "page": page,
-        "rows": [(row, json.dumps(row.detail, ensure_ascii=False)[1:-1]) for row in page],
+        "rows": [(row, describe_detail(row.detail)) for row in page],
         "filters": request.GET,
         "query": parameters.urlencode(),
         "actors": Entry.objects.order_by("actor").values_list("actor", flat=True).distinct(),
@@ -74,6 +75,17 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
         "head": Head.objects.filter(pk=1).first(),
     }
     return render(request, "bench/audit/index.html", context)
+
+
+def describe_detail(value: Any) -> str:
+    """The detail of an entry as one reads it; the CSV has it as JSON."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name.replace('_', ' ')}: {describe_detail(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(describe_detail, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value in (None, "") else str(value)
 
 
 @require_safe
