@@ -42,6 +42,12 @@
   });
   // The page stays for hours: what was said about a press of a button does not.
   setTimeout(() => { for (const said of document.querySelectorAll(".messages .success")) said.remove(); }, 12000);
+  /** On a phone the links of the bench scroll sideways: the one where one is must not be out of sight. */
+  const showPlace = () => {
+    const here = document.querySelector(".bar nav [aria-current]");
+    if (here) here.parentElement.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - here.parentElement.clientWidth / 2;
+  };
+  document.addEventListener("DOMContentLoaded", showPlace);
   document.addEventListener("htmx:load", count);
   document.addEventListener("DOMContentLoaded", count);
   setInterval(count, 1000);
