@@ -70,7 +70,7 @@ class StudyForm(forms.ModelForm):
         labels = {
             "ethics_expires_on": "Valid until",
             "retention_days": "Days to keep the data",
-            "quota": "Most participants",
+            "quota": "Participants, at most",
             "experiments_each": "Experiments of each participant",
             "assignment": "How people get an arm",
             "most_attempts": "Tries of the comprehension check",
@@ -148,7 +148,7 @@ class ArmForm(LoopForm):
             *["preset", "training_start", "shared_experience", "panel", "model"],
             *["options", "describer", "vision", "token_budget", "dollar_budget"],
         ]
-        labels = {"quota": "Most participants", "panel": "People per experiment"}
+        labels = {"quota": "Participants, at most", "panel": "People per experiment"}
         help_texts = LoopForm.Meta.help_texts | {
             "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it. "
             "Empty: the next free letter.",

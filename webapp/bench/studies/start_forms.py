@@ -14,7 +14,7 @@ from webapp.problems import lookup
 from webapp.studies.models import Study
 from webapp.studies.starts import METHODS_FOR_PEOPLE, draft_arms
 
-OFFLINE_WRITER = "Offline writer (built in, no language model)"
+OFFLINE_WRITER = "Offline writer (no language model)"
 DEFAULT_METHODS = ("icpl", "open_loop")
 
 
