@@ -1,26 +1,5 @@
 "use strict";
 
-// Copy buttons for personal links.
-
-document.addEventListener("click", async (event) => {
-  const one = event.target.closest("[data-copy]");
-  const all = event.target.closest("[data-copy-all]");
-  const button = one || all;
-  if (!button) return;
-  const rows = [...document.querySelectorAll("[data-copy]")].map((each) => {
-    const label = each.closest("tr").querySelector("th").textContent.trim();
-    return `${label}\t${each.dataset.copy}`;
-  });
-  const before = button.textContent;
-  try {
-    await navigator.clipboard.writeText(one ? one.dataset.copy : rows.join("\n"));
-    button.textContent = "Copied";
-  } catch {
-    button.textContent = "Select and copy by hand"; // no clipboard without https or localhost
-  }
-  setTimeout(() => { button.textContent = before; }, 2000);
-});
-
 // Of what all methods and judges are and take, the form tells what belongs to the chosen one.
 /** The nearest select of this field: that of the same arm, where a study has several. */
 function selectOf(node, field) {

@@ -98,7 +98,7 @@ def bench_pages() -> Iterator[str]:
         yield from (f"/bench/studies/{row.pk}/", f"/bench/data/{row.pk}/", f"/admin/studies/study/{row.pk}/change/")
     for name, model in (("comparisons", "comparisons.Comparison"), ("votes", "votes.Poll")):
         yield from (f"/bench/{name}/{row.public_id}/" for row in rows(model).all())
-    for model in ("experiments/languagemodel", "problems/problem", "auth/user", "review/goldset"):
+    for model in ("experiments/languagemodel", "problems/problem", "auth/user", "review/trial"):
         yield f"/admin/{model}/"
 
 

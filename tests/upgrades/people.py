@@ -39,8 +39,8 @@ def study(title: str, arms: dict[str, dict[str, Any]], count: int, **values: Any
     for outcome, code in CODES.items():
         rows("studies.CompletionCode").create(study=made, outcome=outcome, code=code)
     rows("studies.Question").create(study=made, **QUESTION)
-    staff("ada").post(f"/admin/studies/study/{made.pk}/status/", {"status": "open", "confirmed": ["writer", "address"]})
-    staff("ada").post(f"/admin/studies/study/{made.pk}/invite/", {"count": count})
+    staff("ada").post(f"/bench/studies/{made.pk}/status/", {"status": "open", "confirmed": ["writer", "address"]})
+    staff("ada").post(f"/bench/studies/{made.pk}/invite/", {"count": count})
     made.refresh_from_db()
     assert made.status == "open", f"{title} was not opened"
     invited = rows("studies.Participant").filter(study=made)

@@ -145,7 +145,7 @@ out["forms"] = {"comparison, add": reverse("comparisons:new")}
 for name, row in changed.items():
     out["forms"][f"{name}, add"] = reverse(f"admin:{name}_add")
     out["forms"][f"{name}, change"] = reverse(f"admin:{name}_change", args=[row.pk])
-out["others"] = {name: reverse(f"admin:{name}") for name in ("index", "problems_upload", "review_trialplan_add")}
+out["others"] = {name: reverse(f"admin:{name}") for name in ("index", "problems_upload")}
 key = uuid.uuid4()
 missing_files.keep_set({"problems.yaml": b"{format: 1, problems: [{attachments: [{file: a.png}]}]}"}, key)
 out["others"]["problems_complete"] = reverse("admin:problems_complete", args=[key])

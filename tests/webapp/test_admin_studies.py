@@ -1,4 +1,4 @@
-"""Studies in the admin."""
+"""Studies: the form with all settings, opening and closing, places in arms."""
 
 import pytest
 from django.urls import reverse
@@ -27,11 +27,11 @@ def test_a_study_is_set_up_and_invites_people(staff, monkeypatch):
     study = Study.objects.get()
     arm = study.arms.get()
     assert arm.judge == "human" and study.status == "draft"
-    staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": 3})
+    staff.post(reverse("bench:study_invite", args=[study.pk]), {"count": 3})
     people = Participant.objects.filter(study=study)
     assert [person.label for person in people.order_by("pk")] == ["P01", "P02", "P03"]
     assert len({person.token for person in people}) == 3
-    page = staff.get(reverse("admin:studies_study_change", args=[study.pk])).content.decode()
+    page = staff.get(reverse("bench:study", args=[study.pk])).content.decode()
     assert all(f'data-copy="http://testserver{person.get_absolute_url()}"' in page for person in people)
 
 
@@ -47,7 +47,7 @@ def test_labels_go_on_after_the_highest():
 )
 def test_a_bad_number_of_participants_is_explained(staff, count, words):
     study = rows.study()
-    answer = staff.post(reverse("admin:study_invite", args=[study.pk]), {"count": count}, follow=True)
+    answer = staff.post(reverse("bench:study_invite", args=[study.pk]), {"count": count}, follow=True)
     assert words in answer.content.decode()
     assert not study.participants.exists()
 
@@ -72,7 +72,7 @@ def test_the_questions_of_an_open_study_are_only_read(staff):
 
 def test_open_and_close(staff):
     study = rows.study(status="draft")
-    address = reverse("admin:study_status", args=[study.pk])
+    address = reverse("bench:study_status", args=[study.pk])
     for status in ("open", "closed"):
         staff.post(address, {"status": status, "confirmed": "writer"})
         study.refresh_from_db()
@@ -80,26 +80,21 @@ def test_open_and_close(staff):
     staff.post(address, {"status": "nonsense"})
     study.refresh_from_db()
     assert study.status == "closed"
-    page = reverse("admin:studies_study_changelist")
-    staff.post(page, {"action": "open_links", "_selected_action": [study.pk]})
-    study.refresh_from_db()
-    assert study.status == "open"
 
 
 def test_what_must_be_confirmed_before_a_study_opens(staff):
     study = rows.study(status="draft", practice=False, recruiting=True)
     CompletionCode.objects.create(study=study, outcome="finished", code="DONE")
     local = {"headers": {"host": "127.0.0.1:8000"}}
-    page = staff.get(change(study), **local).content.decode()
+    page = staff.get(reverse("bench:study_step", args=[study.pk, "check"]), **local).content.decode()
     assert "In every arm the offline writer writes the rewards" in page and "leads to this machine" in page
     assert "There is no practice round" in page and "No completion code for “Left the study”" in page
     assert page.count('name="confirmed"') == 2
-    address = reverse("admin:study_status", args=[study.pk])
+    address = reverse("bench:study_status", args=[study.pk])
     for confirmed in ([], ["writer"], ["address"], ["writer", "nonsense"]):
         staff.post(address, {"status": "open", "confirmed": confirmed}, **local)
         assert Study.objects.get().status == "draft"
-    changelist = {"action": "open_links", "_selected_action": [study.pk]}
-    said = staff.post(reverse("admin:studies_study_changelist"), changelist, follow=True).content.decode()
+    said = staff.post(address, {"status": "open"}, **local, follow=True).content.decode()
     assert "Confirm this on its page first: In every arm the offline writer" in said
     staff.post(address, {"status": "open", "confirmed": ["writer", "address"]}, **local)
     assert Study.objects.get().status == "open"
@@ -129,17 +124,17 @@ def test_closing_tells_of_panels_that_nobody_new_completes(staff):
     study = rows.study(panel=2)
     person = Participant.objects.create(study=study, label="P01")
     assert enrolment.accept_consent(person) == ""
-    said = staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "closed"}, follow=True)
+    said = staff.post(reverse("bench:study_status", args=[study.pk]), {"status": "closed"}, follow=True)
     assert "Panels that still wait for people: 1;" in said.content.decode()
     assert "1 panel waits for people who may not come any more: start it with fewer" in said.content.decode()
 
 
 def test_state_is_changed_by_post_alone_and_by_staff_alone(staff, client):
     study = rows.study()
-    for name in ("admin:study_invite", "admin:study_status"):
+    for name in ("bench:study_invite", "bench:study_status"):
         assert staff.get(reverse(name, args=[study.pk])).status_code == 405
     client.logout()
-    assert client.post(reverse("admin:study_invite", args=[study.pk]), {"count": 3}).status_code == 302
+    assert client.post(reverse("bench:study_invite", args=[study.pk]), {"count": 3}).status_code == 302
     assert not study.participants.exists()
 
 
@@ -156,18 +151,10 @@ def change(study):
     return reverse("admin:studies_study_change", args=[study.pk])
 
 
-def test_a_saved_draft_says_so_and_what_is_still_to_do(staff):
+def test_a_saved_draft_says_so_and_that_something_is_missing(staff):
     form = study_form(ethics_protocol="", ethics_expires_on="")
     page = staff.post(reverse("admin:studies_study_add"), form, follow=True).content.decode()
-    assert "saved as a draft" in page and "This study is a draft" in page
-    assert "Name the ethics protocol" in page and "Open the links" not in page
-    study = Study.objects.get()
-    staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "open"})
-    assert Study.objects.get().status == "draft"
-    staff.post(change(study), study_form({}, study=study))
-    assert "Open the links" in staff.get(change(study)).content.decode()
-    staff.post(reverse("admin:study_status", args=[study.pk]), {"status": "open", "confirmed": "writer"})
-    assert Study.objects.get().status == "open"
+    assert "saved as a draft" in page and "This study is a draft" in page and "1 thing is missing" in page
 
 
 def test_a_study_has_arms_questions_and_codes(staff):
@@ -271,9 +258,9 @@ def test_a_changed_consent_text_gets_the_next_version(staff):
 def test_places_are_given_by_hand(staff):
     study = rows.study(assignment="by hand", experiments_each=2)
     other = rows.arm(study, "B")
-    page = staff.get(change(study)).content.decode()
+    page = staff.get(reverse("bench:study", args=[study.pk])).content.decode()
     assert 'name="arm_1"' in page and 'name="arm_2"' in page
-    address = reverse("admin:study_invite", args=[study.pk])
+    address = reverse("bench:study_invite", args=[study.pk])
     first = study.arms.get(name="A")
     assert "Choose an arm" in staff.post(address, {"count": 2, "arm_1": first.pk}, follow=True).content.decode()
     foreign = rows.study(title="Another").arms.get()

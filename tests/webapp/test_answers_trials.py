@@ -92,9 +92,9 @@ def test_a_gold_set_of_answers(client, person):
         for index, text in enumerate((RIGHT, WRONG), 1)
     )
     client.force_login(bench_rows.create_staff())
-    add = reverse("admin:review_goldset_add")
-    assert f'<option value="{right.pk}">' in client.get(add).content.decode()
-    fields = {"study": person.study_id, "best": right.pk, "worst": wrong.pk}
+    add = reverse("bench:study_gold", args=[person.study_id])
+    assert f'name="best" value="{right.pk}"' in client.get(add).content.decode()
+    fields = {"best": right.pk, "worst": wrong.pk}
     assert client.post(add, fields).status_code == 302 and GoldSet.objects.get().best == right
     TrialPlan.objects.create(study=person.study, gold=1)
     waits(client, person)

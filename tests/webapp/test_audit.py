@@ -161,7 +161,7 @@ def test_bench_actions(client, staff):
 def test_a_study_opened_and_closed(client, staff):
     study = rows.study()
     for status in ("closed", "open"):
-        client.post(reverse("admin:study_status", args=[study.pk]), {"status": status})
+        client.post(reverse("bench:study_status", args=[study.pk]), {"status": status})
     told = [(row.action, row.target_id) for row in entries(target_type="studies.study")]
     assert told == [("closed study", str(study.pk)), ("opened study", str(study.pk))]
 
@@ -179,15 +179,15 @@ def test_every_action_names_what_it_was_done_to(client, staff):
     rows.create_round(person, failed=(1,))
     rows.open_training(person)
     clip = Clip.objects.get(status="failed")
-    client.post(reverse("admin:study_invite", args=[study.pk]), {"count": 2})
+    client.post(reverse("bench:study_invite", args=[study.pk]), {"count": 2})
     client.post(reverse("bench:refilm", args=[clip.pk]))
     client.get(reverse("bench:study_file", args=[study.pk, "people", "csv"]))
-    chosen = {"action": "close_links", "_selected_action": [study.pk]}
+    chosen = {"action": "copy_studies", "_selected_action": [study.pk]}
     client.post(reverse("admin:studies_participant_changelist"), {"action": "", "_selected_action": [person.pk]})
     client.post(reverse("admin:studies_study_changelist"), chosen)
     told = {row.action: (row.target_type, row.target_id) for row in entries()}
-    assert told["invited participants"] == told["downloaded"] == told["closed study"]
-    assert told["closed study"] == ("studies.study", str(study.pk))
+    assert told["invited participants"] == told["downloaded"] == ("studies.study", str(study.pk))
+    assert told["copied study"][0] == "studies.study"
     assert told["refilm"] == ("experiments.experiment", str(experiment.pk))
     assert all(kind for kind, _ in told.values()), told
 

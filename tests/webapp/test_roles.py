@@ -103,10 +103,10 @@ def test_a_viewer_changes_nothing_on_the_bench() -> None:
     assert Experiment.objects.get(pk=row.pk).paused
 
 
-def test_a_viewer_reaches_no_page_of_ours_in_the_admin() -> None:
+def test_a_viewer_opens_no_study() -> None:
     study = rows.study(status="draft")
     viewer = signed_in(account())
-    assert viewer.post(reverse("admin:study_status", args=[study.pk]), {"status": "open"}).status_code == 403
+    assert viewer.post(reverse("bench:study_status", args=[study.pk]), {"status": "open"}).status_code == 403
     study.refresh_from_db()
     assert study.status == "draft"
 

@@ -84,10 +84,11 @@ def test_a_copy_has_the_plan_and_nobody_in_it(client, study):
     assert Entry.objects.filter(action="copied study", target_id=str(made.pk)).exists()
 
 
-def test_the_admin_leads_to_links_sheet_and_preview(client, study):
+def test_the_page_leads_to_links_sheet_and_preview(client, study):
     rows.participant(study)
     client.force_login(bench_rows.create_staff())
-    html = text(client.get(reverse("admin:studies_study_change", args=[study.pk])))
+    Study.objects.update(parameter_required=True)
+    html = text(client.get(reverse("bench:study", args=[study.pk])))
     for name, key in (("take", study.open_link), ("link_sheet", study.pk), ("preview_first", study.pk)):
         assert reverse(name, args=[key]) in html
     assert "?PROLIFIC_PID={{%PROLIFIC_PID%}}&amp;STUDY_ID={{%STUDY_ID%}}" in html

@@ -188,15 +188,15 @@ def test_no_clip_of_another_task_is_shown_when_a_person_has_gone_on(client, pers
     assert set(shown.values_list("iteration__experiment__task", flat=True)) == {"Humanoid"}
 
 
-def test_gold_sets_are_added_in_the_admin(admin_client, person):
+def test_a_gold_set_is_of_one_task(admin_client, person):
     other = gold_set(person.study)
     GoldSet.objects.all().delete()
-    data = {"study": person.study.pk, "best": other.best_id, "worst": other.worst_id}
-    assert admin_client.post(reverse("admin:review_goldset_add"), data).status_code == 302
+    data, page = {"best": other.best_id, "worst": other.worst_id}, reverse("bench:study_gold", args=[person.study.pk])
+    assert admin_client.post(page, data).status_code == 302
     assert GoldSet.objects.get().best_id == other.best_id
     person.study.arms.update(task="Humanoid")
-    refused = admin_client.post(reverse("admin:review_goldset_add"), data)
-    assert "Both must be of one task" in refused.content.decode() and GoldSet.objects.count() == 1
+    refused = admin_client.post(page, data)
+    assert "Both must be of one task" in str(refused.context["form"].errors) and GoldSet.objects.count() == 1
 
 
 def test_a_gold_set_is_shown_once_and_none_is_no_trap(client, person):

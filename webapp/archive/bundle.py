@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from webapp.base.csv_cells import format_line
@@ -22,6 +21,17 @@ STORED = (".mp4", ".jpg", ".pt")
 MANIFEST, SUMS = "manifest.json", "SHA256SUMS"
 CountBytes = Callable[[int], None]
 """Called with the number of bytes that were just read."""
+Report = Callable[[float, str], None]
+"""Called with the fraction that is done, and what is being done."""
+
+
+def ignore_progress(fraction: float, words: str) -> None:
+    """A report to nobody."""
+
+
+def compute_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -96,9 +106,7 @@ class Bundle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, reason: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._zip.close()
 
 

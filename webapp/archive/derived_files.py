@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from llm.replay import write_record
-from webapp.archive.bundle import Bundle, CountBytes
+from webapp.archive.bundle import Bundle, CountBytes, Report
 from webapp.archive.row_reader import Pseudonyms, make_plain
 from webapp.archive.rules import Rule
 from webapp.archive.study_scope import Scope
@@ -28,8 +28,6 @@ from webapp.problems.forms import get_form
 from webapp.problems.models import Problem
 from webapp.votes import figures, poll_results
 from webapp.votes.models import Poll
-
-Report = Callable[[float, str], None]
 
 
 def write_files(bundle: Bundle, scope: Scope, names: Pseudonyms, counts: dict[str, int], report: Report) -> None:

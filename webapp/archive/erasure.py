@@ -103,7 +103,7 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     _forget_origin(experiment)
     Experiment.objects.filter(pk=experiment.pk).update(name=DELETED)  # the audit log records the deletion with the name
     run_after_commit(headless.get_record_path(experiment).unlink, missing_ok=True)
-    return _delete_row(Experiment.objects.get(pk=experiment.pk))
+    return _count(Experiment.objects.get(pk=experiment.pk).delete())
 
 
 def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
@@ -117,8 +117,7 @@ def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
             study,
             sets=sets.filter(study=study).count(),
         )
-    _, by_model = sets.delete()
-    return Counter({_name_kind(label): count for label, count in by_model.items()})
+    return _count(sets.delete())
 
 
 def _redact_experiment(experiment: Experiment, people: Sequence[Participant]) -> None:
@@ -143,8 +142,7 @@ def _delete_rows(keys: Sequence[int]) -> Counter[str]:
         theirs = Q()
         for path in decision.person.split("|"):
             theirs |= Q(**{f"{path}__in": keys})
-        _, by_model = decision.cls._default_manager.filter(theirs).delete()
-        counts += Counter({_name_kind(label): count for label, count in by_model.items()})
+        counts += _count(decision.cls._default_manager.filter(theirs).delete())
     return counts
 
 
@@ -170,9 +168,9 @@ def _truncate_to_day(moment: datetime) -> datetime:
     return datetime.combine(moment.date(), time(), tzinfo=moment.tzinfo)
 
 
-def _delete_row(row: Model) -> Counter[str]:
-    _, by_model = row.delete()
-    return Counter({_name_kind(label): count for label, count in by_model.items()})
+def _count(deleted: tuple[int, dict[str, int]]) -> Counter[str]:
+    """Rows of each kind, from what Django's `delete` returns."""
+    return Counter({_name_kind(label): count for label, count in deleted[1].items()})
 
 
 def _name_kind(label: str) -> str:
@@ -244,7 +242,7 @@ def erase_evaluator(evaluator: Evaluator, by: Any = "evaluator") -> Erased:
         person.label, person.token, person.external_id = f"{DELETED} {person.pk}", new_token(), ""
         person.save(update_fields=["label", "token", "external_id"])
         if poll.status != Poll.Status.CLOSED or person.finished_at is None:
-            counts += _delete_row(person)
+            counts += _count(person.delete())
         record(by, "erased an evaluator's data", poll, rows=counts.total())
     scrub_database()
     return Erased(dict(sorted(counts.items())))

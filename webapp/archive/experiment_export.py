@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from webapp.archive import dictionary, export
-from webapp.archive.bundle import Bundle
-from webapp.archive.derived_files import Report, write_experiment_files
+from webapp.archive.bundle import Bundle, Report, ignore_progress
+from webapp.archive.derived_files import write_experiment_files
 from webapp.archive.models import Export
 from webapp.archive.row_reader import Pseudonyms, RowReader, make_plain
 from webapp.archive.study_scope import ExperimentScope
@@ -66,7 +66,7 @@ def run_export(task: Task, work: Work) -> None:
 
 
 def write_export(
-    experiments: Iterable[Experiment], path: Path, name: str, title: str, report: Report = lambda part, words: None
+    experiments: Iterable[Experiment], path: Path, name: str, title: str, report: Report = ignore_progress
 ) -> None:
     """Write the zip. `name` is part of the name of its folder."""
     rows = sorted(experiments, key=lambda row: row.pk)

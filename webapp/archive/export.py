@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from webapp.archive import audit_rows, choices, derived_files, dictionary, questionnaire_tables, readme, result_files
-from webapp.archive.bundle import Bundle, JsonRows
+from webapp.archive.bundle import Bundle, JsonRows, Report, compute_sha256, ignore_progress
 from webapp.archive.models import Export
 from webapp.archive.questionnaire_tables import QuestionnaireTables
 from webapp.archive.row_reader import Pseudonyms, Row, RowReader
@@ -31,13 +30,8 @@ from webapp.studies.models import Participant, Study
 from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Pair, Poll
 
-Report = Callable[[float, str], None]
 TABLE_SHARE = 0.3
 """The share of progress that the tables take; the rest follows the bytes of films and policies."""
-
-
-def ignore_progress(fraction: float, words: str) -> None:
-    """The default of `report`."""
 
 
 def write_export(study: Study, path: Path, options: Options = Options(), report: Report = ignore_progress) -> None:  # noqa: B008
@@ -194,8 +188,7 @@ def publish_export(task: Export, write: Callable[[Path], object]) -> None:
     with scratch.temporary_folder("export") as folder:
         path = folder / "export.zip"
         write(path)
-        with path.open("rb") as file:
-            task.sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        task.sha256 = compute_sha256(path)
         task.size = path.stat().st_size
         store.publish(task.key, path)
     Export.objects.filter(pk=task.pk).update(size=task.size, sha256=task.sha256)

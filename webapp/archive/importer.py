@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import filecmp
-import hashlib
 import re
 import uuid
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from webapp.archive import audit_rows, retention
+from webapp.archive.bundle import Report, compute_sha256, ignore_progress
 from webapp.archive.models import Import, Imported, Origin
 from webapp.archive.row_writer import RowWriter, check_value
 from webapp.archive.tables import TABLES
@@ -26,16 +26,11 @@ from webapp.base.store import store
 from webapp.problems.models import Attachment
 from webapp.studies.models import Study
 
-Report = Callable[[float, str], None]
 FOLDERS = ("clips", "votes", "problems")
 FILM = re.compile(r"(clips|votes|problems)/([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(\.[a-z0-9]{1,7})")
 FILMS = (".mp4", ".jpg")
 MOST_AUDIT = 100_000
 MOST_VERSIONS = 1 << 20
-
-
-def ignore_progress(fraction: float, words: str) -> None:
-    """The default of `report`."""
 
 
 def ignore_study(study: Study) -> None:
@@ -54,7 +49,7 @@ def restore(
             films = _unpack(package, staging, report)
             with transaction.atomic():
                 writer = RowWriter(TABLES)
-                study = _write_rows(package, writer, by, _compute_sha256(path), report)
+                study = _write_rows(package, writer, by, compute_sha256(path), report)
                 _publish_films(films, writer, written)
                 done(study)
     except (DatabaseError, ValidationError, OverflowError) as error:
@@ -137,16 +132,15 @@ def _unpack(package: Package, staging: Path, report: Report) -> dict[str, Path]:
 
 def _publish_films(films: dict[str, Path], writer: RowWriter, written: list[str]) -> None:
     """Publish films, stills and files of problems under the names that their rows have here."""
-    attachments = {
-        name: name
-        for name in Attachment.objects.filter(pk__in=writer.keys["problems.Attachment"].values()).values_list(
-            "file", flat=True
-        )
-    }
+    rows = Attachment.objects.filter(pk__in=writer.keys["problems.Attachment"].values())
+    attachments = set(rows.values_list("file", flat=True))
     for name, path in films.items():
-        key = attachments.get(name) if name.startswith("problems/") else _find_local_name(name, writer)
-        if key is None and name.startswith("problems/") and writer.found:
-            continue  # the file of a problem that existed here before
+        if name.startswith("problems/"):
+            key = name if name in attachments else None
+            if key is None and writer.found:
+                continue  # the file of a problem that existed here before
+        else:
+            key = _find_local_name(name, writer)
         if key is None:
             raise Refused(f"{name} belongs to no row.")
         exists = store.size(key) is not None  # from an import that was killed before its rows were committed
@@ -169,11 +163,6 @@ def _find_local_name(name: str, writer: RowWriter) -> str | None:
     folder, film, ending = found.groups()
     here = writer.names.get(uuid.UUID(film))
     return f"{folder}/{here}{ending}" if here and ending in FILMS else None
-
-
-def _compute_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def run_import(task: Task, work: Work) -> None:

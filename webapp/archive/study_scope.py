@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from webapp.archive.rules import Table
 from webapp.experiments.models import Experiment
@@ -30,6 +31,16 @@ class Options:
     fresh_labels: bool = False
     pilots: bool = False
     """With the people who tried the study out."""
+
+
+def select_rows(table: Table, keys: Sequence[Any], experiments: Sequence[int]) -> QuerySet[Any]:
+    """The table's rows that belong to these roots and point to no other experiment than these."""
+    condition = Q()
+    for path in table.path.split("|"):
+        condition |= Q(**{f"{path or 'pk'}__in": keys})
+    for path in table.inside:
+        condition &= Q(**{f"{path}__in": experiments})
+    return table.cls._default_manager.filter(condition)
 
 
 @dataclass(frozen=True)
@@ -101,13 +112,7 @@ class Scope:
             "language model": self.models,
             "problem": self.problems,
         }[table.root]
-        manager = table.cls._default_manager
-        condition = Q()
-        for path in table.path.split("|"):
-            condition |= Q(**{f"{path or 'pk'}__in": keys})
-        for path in table.inside:
-            condition &= Q(**{f"{path}__in": self.experiments})
-        rows: QuerySet[Model] = manager.filter(condition)
+        rows = select_rows(table, keys, self.experiments)
         if table.model == "studies.Participant":
             return rows.exclude(pk__in=self.left_out)
         for path in table.person.split("|") if table.person and self.left_out else ():
@@ -132,10 +137,4 @@ class ExperimentScope:
             "language model": sorted({pk for row in chosen.values_list(*MODELS) for pk in row if pk}),
             "problem": list(Problem.objects.filter(name__in=chosen.values("task")).values_list("pk", flat=True)),
         }
-        condition = Q()
-        for path in table.path.split("|"):
-            condition |= Q(**{f"{path or 'pk'}__in": keys[table.root]})
-        for path in table.inside:
-            condition &= Q(**{f"{path}__in": self.experiments})
-        rows: QuerySet[Model] = table.cls._default_manager.filter(condition)
-        return rows
+        return select_rows(table, keys[table.root], self.experiments)

@@ -25,15 +25,6 @@ def get_file_name() -> str:
     return SQLITE_NAME if connection.vendor == "sqlite" else POSTGRES_NAME
 
 
-def estimate_size() -> int:
-    """Bytes of the database; its copy is hardly larger."""
-    if connection.vendor == "sqlite":
-        return _get_path().stat().st_size
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_database_size(current_database())")
-        return int(cursor.fetchone()[0])
-
-
 def dump(target: Path) -> None:
     """Write the database as it is at one moment. Nobody waits meanwhile."""
     if connection.vendor == "sqlite":

@@ -76,8 +76,6 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
                 *list_page("Experiments", "science", "experiments", "experiment"),
                 *list_page("Studies", "groups", "studies", "study"),
                 *list_page("Problems", "function", "problems", "problem"),
-                *list_page("Trials", "fact_check", "review", "trialplan"),
-                *list_page("Gold sets", "star", "review", "goldset"),
                 *list_page("A/B votes", "balance", "votes", "poll"),
                 *list_page("Language models", "chat", "experiments", "languagemodel"),
                 *list_page("Endpoints", "speed", "endpoints", "endpoint"),

@@ -1,4 +1,4 @@
-"""Studies: set up, invite, open and close. Participants are added by number, and the study's page shows their links."""
+"""All settings of a study in one form. Its page on the bench opens and closes it, and invites participants."""
 
 from __future__ import annotations
 
@@ -7,32 +7,18 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
-from django.urls import URLPattern, path, reverse
-from django.views.decorators.http import require_POST
+from django.urls import reverse
 from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 from unfold.forms import PaginationInlineFormSet
 
-from webapp import audit
 from webapp.audit import record
-from webapp.base.http import get_site_address
 from webapp.bench.admin.experiments import ReadOnlyAdmin
-from webapp.bench.studies.forms import (
-    ASSIGNMENT_FIELDS,
-    MOST_AT_ONCE,
-    ArmForm,
-    ArmFormSet,
-    AssignmentForm,
-    InviteForm,
-    StatusForm,
-    StudyForm,
-)
-from webapp.bench.studies.status import set_status
-from webapp.studies import copying, enrolment, opening, preflight
+from webapp.bench.studies.forms import ASSIGNMENT_FIELDS, ArmForm, ArmFormSet, AssignmentForm, StudyForm
+from webapp.studies import copying
 from webapp.studies.consent import write_consent
-from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study, find_current
+from webapp.studies.models import Arm, Assignment, CompletionCode, Outcome, Participant, Question, Study
 from webapp.studies.texts import proposed
 
 FIXED_QUESTIONS = "While the study is open, everybody answers the same questions. Close it to change them."
@@ -141,9 +127,8 @@ class StudyAdmin(ModelAdmin):
     list_display = ["title", "state", "people", "created_at"]
     list_filter = ["status", "arms__task"]
     search_fields = ["title"]
-    actions = ["open_links", "close_links", "copy_studies"]
-    change_form_outer_before_template = "admin/study_state.html"  # type: ignore[assignment]
-    change_form_outer_after_template = "admin/study_people.html"  # type: ignore[assignment]
+    actions = ["copy_studies"]
+    change_form_outer_before_template = "admin/study_page.html"  # type: ignore[assignment]
 
     @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
     def state(self, study: Study) -> tuple[str, str]:
@@ -175,55 +160,11 @@ class StudyAdmin(ModelAdmin):
         proposed.propose_texts(form.instance, form.texts_before)
 
     def response_add(self, request: HttpRequest, obj: Study, post_url_continue: str | None = None) -> HttpResponse:
-        """Go to the study's own page, which says what is still to be done."""
+        """Go to the study's own page, which says what is still to be done, and opens it."""
         if "_addanother" in request.POST or "_popup" in request.POST:
             return super().response_add(request, obj, post_url_continue)
         self.message_user(request, f"{obj} is saved as a draft: no link works before you open it.", messages.SUCCESS)
-        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[obj.pk]))
-
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        study = self.get_object(request, object_id)
-        kwargs["extra_context"] = {
-            **(_study_box(study, get_site_address(request)) if study else {}),
-            "site": get_site_address(request),
-            **(kwargs.get("extra_context") or {}),
-        }
-        return super().change_view(request, object_id, *args, **kwargs)
-
-    def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view
-        return [
-            path("<int:pk>/invite/", view(require_POST(self.invite)), name="study_invite"),
-            path("<int:pk>/status/", view(require_POST(self.set_status)), name="study_status"),
-            *super().get_urls(),
-        ]
-
-    def invite(self, request: HttpRequest, pk: int) -> HttpResponse:
-        study = get_object_or_404(Study, pk=pk)
-        form = InviteForm(study, request.POST)
-        if not form.is_valid():
-            self.message_user(request, str(next(iter(form.errors.values()))[0]), messages.ERROR)
-        else:
-            labels = enrolment.invite(study, form.cleaned_data["count"], form.arms)
-            audit.record(request.user, "invited participants", study, participants=len(labels))
-            self.message_user(request, f"Added {', '.join(labels)}. Their links are below.", messages.SUCCESS)
-        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
-
-    def set_status(self, request: HttpRequest, pk: int) -> HttpResponse:
-        form = StatusForm(request.POST)
-        if form.is_valid():
-            set_status(request, get_object_or_404(Study, pk=pk), **form.cleaned_data)
-        return HttpResponseRedirect(reverse("admin:studies_study_change", args=[pk]))
-
-    @admin.action(description="Open: personal links work")
-    def open_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
-        for study in queryset:
-            set_status(request, study, Study.Status.OPEN)
-
-    @admin.action(description="Close: nobody new can begin, those inside go on")
-    def close_links(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
-        for study in queryset:
-            set_status(request, study, Study.Status.CLOSED)
+        return HttpResponseRedirect(reverse("bench:study", args=[obj.pk]))
 
     @admin.action(description="Copy: the same plan and texts, nobody in it", permissions=["add"])
     def copy_studies(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:
@@ -231,27 +172,6 @@ class StudyAdmin(ModelAdmin):
             copy = copying.copy_study(study)
             record(request.user, "copied study", copy, of=study.title)
             self.message_user(request, f"“{copy}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
-
-
-def _study_box(study: Study, address: str) -> dict[str, Any]:
-    """The context of the boxes around the form: what is still to be done, and where participants are."""
-    people = (
-        study.participants.without_pilots()
-        .order_by("label")
-        .prefetch_related("assignments__arm", "assignments__experiment")
-    )
-    by_hand = study.assignment == Study.Assigning.BY_HAND
-    return {
-        "problems": opening.find_problems(study) if study.status != Study.Status.OPEN else [],
-        "cautions": preflight.list_cautions(study, address),
-        "inside": opening.count_active(study),
-        "stranded": opening.count_stranded(study),
-        "refused": opening.find_closed_reason(study) if study.status == Study.Status.OPEN else "",
-        "rows": [(person, person.assignments.all(), find_current(person.assignments.all())) for person in people],
-        "places": range(1, study.experiments_each + 1) if by_hand else [],
-        "arms": study.arms.all(),
-        "most_at_once": MOST_AT_ONCE,
-    }
 
 
 class AssignmentInline(TabularInline):
