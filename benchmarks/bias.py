@@ -74,7 +74,7 @@ def solve(way: Way, seed: int) -> bool:
             return is_right(sources[state.candidate])
         for position in state.missing:
             request = state.requests[position]
-            result = answered(request, way, model, seed + len(saved))
+            result = answer_request(request, way, model, seed + len(saved))
             if isinstance(request, Write):
                 sources |= {candidate.id: candidate.source for candidate in result}
             kind = type(request).__name__
@@ -82,7 +82,7 @@ def solve(way: Way, seed: int) -> bool:
             saved.append(Saved(state.step, position, kind, mark, result_to_json(kind, result)))
 
 
-def answered(request: Request, way: Way, model: SimulatedReasoner, seed: int) -> Any:
+def answer_request(request: Request, way: Way, model: SimulatedReasoner, seed: int) -> Any:
     """The result of one request."""
     match request:
         case Write():
@@ -92,10 +92,10 @@ def answered(request: Request, way: Way, model: SimulatedReasoner, seed: int) ->
         case Ask():
             return writer.ask(model, request).text
         case _:
-            return judged(request, way, model, seed)  # type: ignore[arg-type]
+            return judge_request(request, way, model, seed)  # type: ignore[arg-type]
 
 
-def judged(request: Judged, way: Way, model: SimulatedReasoner, seed: int) -> Any:
+def judge_request(request: Judged, way: Way, model: SimulatedReasoner, seed: int) -> Any:
     if way.judge == "proxy":
         return proxy.judge(request, way.judge_options, seed)  # type: ignore[arg-type]
     question = model_judge.question(request, PROBLEM, seed)

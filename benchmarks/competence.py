@@ -88,12 +88,12 @@ def train(job: TrainJob, data: Path) -> list[Run]:
         failure = result.error if result else f"see {folder / 'log.txt'}"
         return [Run(seed, None, None, None, 0, 0, 0, failure) for seed in job.seeds]
     return [
-        evaluated(folder, seed, candidate, result.seconds)
+        evaluate_seed(folder, seed, candidate, result.seconds)
         for seed, candidate in zip(job.seeds, result.candidates, strict=True)
     ]
 
 
-def evaluated(folder: Path, seed: int, candidate: CandidateResult, seconds: float) -> Run:
+def evaluate_seed(folder: Path, seed: int, candidate: CandidateResult, seconds: float) -> Run:
     """The scores of one seed, and of its policy without exploration."""
     if not candidate.ok:
         return Run(seed, None, None, None, 0, candidate.samples, seconds, candidate.reason)

@@ -51,7 +51,7 @@ def first_candidates(task: str, k: int, seed: int, diverse: bool) -> tuple[Candi
     return candidates
 
 
-def trained(task: str, candidates: Sequence[Candidate], seed: int, overrides: dict[str, Any]) -> list[Outcome]:
+def train_candidates(task: str, candidates: Sequence[Candidate], seed: int, overrides: dict[str, Any]) -> list[Outcome]:
     """Each candidate with the outcome of its training and film."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "run"
@@ -68,7 +68,7 @@ def trained(task: str, candidates: Sequence[Candidate], seed: int, overrides: di
     return found
 
 
-def measured(arguments: argparse.Namespace, seed: int, diverse: bool) -> Round:
+def measure_round(arguments: argparse.Namespace, seed: int, diverse: bool) -> Round:
     """One first round."""
     candidates = first_candidates(arguments.task, arguments.k, seed, diverse)
     code = diversity.by_code([Outcome(c, True) for c in candidates])
@@ -76,7 +76,7 @@ def measured(arguments: argparse.Namespace, seed: int, diverse: bool) -> Round:
     if arguments.code_only:
         return Round(code)
     overrides = {"iterations": arguments.iterations} if arguments.iterations else {}
-    found = trained(arguments.task, candidates, seed, overrides)
+    found = train_candidates(arguments.task, candidates, seed, overrides)
     scores = [o.rts for o in found if o.rts is not None]
     return Round(code, diversity.by_behaviour(found), max(scores), statistics.mean(scores))
 
@@ -93,7 +93,7 @@ def main() -> None:
     print(f"{arguments.task}: how unlike the first {arguments.k} candidates are\n\n{machine()}\n")
     print("| written | seed | programs | films | best RTS | mean RTS |\n|---|---|---|---|---|---|")
     for diverse, name in ((False, "at once"), (True, "one after another")):
-        rounds = [measured(arguments, seed, diverse) for seed in arguments.seeds]
+        rounds = [measure_round(arguments, seed, diverse) for seed in arguments.seeds]
         for seed, found in zip(arguments.seeds, rounds, strict=True):
             print(row(name, str(seed), [found.code, found.behaviour, found.best, found.mean]), flush=True)
         columns = zip(*((r.code, r.behaviour, r.best, r.mean) for r in rounds), strict=True)

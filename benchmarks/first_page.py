@@ -40,7 +40,7 @@ SEEN = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
 DONE = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
 
 
-def opened(browser: Browser, address: str, slow: bool) -> tuple[int, int, float, float]:
+def open_page(browser: Browser, address: str, slow: bool) -> tuple[int, int, float, float]:
     """Requests and bytes without video; milliseconds until something is seen, and until the page's scripts have run."""
     page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
     line = page.context.new_cdp_session(page)
@@ -76,9 +76,9 @@ def main() -> None:
             print("| page | requests | kB | seen, ms | seen on 3G slow, ms | quickest | scripts done on 3G slow, ms |")
             print("|---|---:|---:|---:|---:|---:|---:|")
             for name, address in addresses.items():
-                opened(browser, site.url + address, slow=False)  # the server's own first time
-                count, size, seen, _ = opened(browser, site.url + address, slow=False)
-                slow = [opened(browser, site.url + address, slow=True) for _ in range(TIMES)]
+                open_page(browser, site.url + address, slow=False)  # the server's own first time
+                count, size, seen, _ = open_page(browser, site.url + address, slow=False)
+                slow = [open_page(browser, site.url + address, slow=True) for _ in range(TIMES)]
                 looks = [one[2] for one in slow]
                 numbers = [seen, median(looks), min(looks), median(one[3] for one in slow)]
                 shown = " | ".join(f"{number:.0f}" for number in numbers)

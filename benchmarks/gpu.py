@@ -61,7 +61,7 @@ def rate(step: Callable[[], object], per_call: int, calls: int) -> float:
 
 def testspeed(model: mujoco.MjModel, worlds: int, steps: int) -> float:
     """Physics steps per second that mujoco_warp.testspeed reports for this model, with the same room for contacts."""
-    sizes = capacity.measured(model)
+    sizes = capacity.measure_sizes(model)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.mjb")
         mujoco.mj_saveModel(model, str(path))

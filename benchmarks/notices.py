@@ -60,7 +60,7 @@ def shell(data: str, code: str) -> list[str]:
     return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout.split()
 
 
-def begun(data: str) -> subprocess.Popen[str]:
+def start_shell(data: str) -> subprocess.Popen[str]:
     """The process that makes every round ready on request."""
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", READY]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -97,7 +97,7 @@ async def measure_notices(site: str, tokens: list[str], data: str) -> list[tuple
     for _ in range(ROUNDS):
         await asyncio.sleep(SETTLE_SECONDS)
         arrivals = [asyncio.create_task(arrival(socket)) for socket in sockets]
-        with await asyncio.to_thread(begun, data) as others:
+        with await asyncio.to_thread(start_shell, data) as others:
             before = processor_seconds(process)
             committed = float((await asyncio.to_thread(others.communicate, "now\n"))[0])
         times = await asyncio.wait_for(asyncio.gather(*arrivals), LIMIT_SECONDS)

@@ -8,7 +8,7 @@ LIKE = {"Cartpole": "InvertedPendulum-v5", "Ant": "Ant-v5", "Humanoid": "Humanoi
 """Our task -> the name that gymnasium and envpool give to the same kind of robot."""
 
 
-def absent(task: str, *libraries: str) -> list[str]:
+def list_absent(task: str, *libraries: str) -> list[str]:
     """A sentence for each of these libraries that has no row in the task's table."""
     sentences = []
     for library in libraries:

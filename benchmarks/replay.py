@@ -74,7 +74,7 @@ def turns(count: int) -> int:
     return count // PER_TURN + 1
 
 
-def measured(count: int) -> str:
+def measure_row(count: int) -> str:
     """A line of the table, from a new experiment with this many saved requests."""
     from webapp.experiments import loop, revisions
     from webapp.experiments.models import Experiment, Request
@@ -89,15 +89,15 @@ def measured(count: int) -> str:
         made.append(Request(kind=kind, fingerprint=fingerprint, payload=payload, result=result, **shared))
     Request.objects.bulk_create(made, batch_size=500)
     made.clear()
-    read, saved = timed(partial(revisions.read_answered, experiment))
+    read, saved = time_work(partial(revisions.read_answered, experiment))
     assert len(saved) == count
-    whole, _ = timed(partial(loop.advance, experiment))
+    whole, _ = time_work(partial(loop.advance, experiment))
     experiment.refresh_from_db()
     assert not experiment.error and experiment.requests.filter(status=Request.Status.OPEN).count() == 1
     return f"| {count} | {letters / 1e6:.0f} | {read:.2f} | {whole:.2f} |"
 
 
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
+def time_work(work: Callable[[], Any]) -> tuple[float, Any]:
     """Processor seconds, and the result."""
     before = time.process_time()
     gave = work()
@@ -120,7 +120,7 @@ def main() -> None:
         django.setup()
         call_command("migrate", verbosity=0)
         for count in options.requests:
-            print(measured(count), flush=True)
+            print(measure_row(count), flush=True)
 
 
 if __name__ == "__main__":

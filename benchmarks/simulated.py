@@ -121,7 +121,7 @@ class _Server(serve.Server):
 
 
 @contextmanager
-def running(reasoner: SimulatedReasoner) -> Iterator[_Server]:
+def run_server(reasoner: SimulatedReasoner) -> Iterator[_Server]:
     """The reasoner as an OpenAI-compatible server on a free port of this machine."""
     server = _Server(reasoner)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

@@ -92,7 +92,7 @@ class Value(DeterministicMixin, Model):
         return self.net(inputs["observations"]), {}
 
 
-def training(task: str, mixed: bool) -> Iterator[None]:
+def train(task: str, mixed: bool) -> Iterator[None]:
     """An iteration of collecting and learning per step of the generator."""
     preset = catalog.preset(task, "quick")
     assert isinstance(preset, Preset)

@@ -25,7 +25,7 @@ import torch
 from mujoco.batch import Batch
 
 from benchmarks.machine import machine
-from benchmarks.peers import LIKE, absent
+from benchmarks.peers import LIKE, list_absent
 from simulation import catalog, mujoco_models
 from simulation.backends.cpu import CpuPhysics
 from simulation.environment import Environment
@@ -54,11 +54,11 @@ class Ours:
         self.env.load_state_dict(self.start)
         controls, step = [], self.env._physics.step
 
-        def noted(control: torch.Tensor) -> torch.Tensor | None:
+        def note(control: torch.Tensor) -> torch.Tensor | None:
             controls.append(control.clone())
             return step(control)
 
-        self.env._physics.step = noted
+        self.env._physics.step = note
         for action in self.actions:
             self.env.step(action)
         return torch.stack(controls)
@@ -68,7 +68,7 @@ class Ours:
         batch = Batch(self.env.model, self.env.num_envs, self.env._threads)
         batch.state[:] = self.start["physics"].numpy()
         ctrl, controls = batch.bind("ctrl"), self.controls.numpy()
-        with timed() as seconds:
+        with measure_seconds() as seconds:
             for control in controls:
                 ctrl[:] = control
                 batch.step(nstep=self.env.info.substeps)
@@ -76,22 +76,22 @@ class Ours:
 
     def physics_only(self) -> float:
         self.physics.load(self.start["physics"])
-        with timed() as seconds:
+        with measure_seconds() as seconds:
             for control in self.controls:
                 self.physics.step(control)
                 self.physics.read()
         return seconds()
 
-    def observed(self) -> float:
+    def observe(self) -> float:
         self.env.load_state_dict(self.start)
-        with timed() as seconds:
+        with measure_seconds() as seconds:
             for action in self.actions:
                 self.env.step(action)
         return seconds()
 
-    def rewarded(self) -> float:
+    def reward(self) -> float:
         self.env.load_state_dict(self.start)
-        with timed() as seconds:
+        with measure_seconds() as seconds:
             reached = []
             for action in self.actions:
                 self.env.step(action)
@@ -101,7 +101,7 @@ class Ours:
 
     def with_resets(self) -> float:
         self.env.load_state_dict(self.start)
-        with timed() as seconds:
+        with measure_seconds() as seconds:
             reached = []
             for action in self.actions:
                 step = self.env.step(action)
@@ -116,7 +116,7 @@ clock = time.perf_counter
 
 
 @contextmanager
-def timed() -> Iterator[Callable[[], float]]:
+def measure_seconds() -> Iterator[Callable[[], float]]:
     """Seconds spent in the block."""
     begun = clock()
     ended = [0.0]
@@ -152,7 +152,7 @@ class Peer:
         self.actions = np.random.default_rng(1).uniform(space.low, space.high, (STEPS, *space.shape))
 
     def measure(self) -> float:
-        with timed() as seconds:
+        with measure_seconds() as seconds:
             for action in self.actions:
                 self.step(action)
         return seconds()
@@ -203,9 +203,9 @@ def main() -> None:
     )
     print(f"{STEPS} control steps. The physics settings of gymnasium and envpool are their own.")
     for task in arguments.tasks or ["Ant"]:
-        rates = measured(task, arguments.worlds, threads, arguments.rounds)
+        rates = measure_rates(task, arguments.worlds, threads, arguments.rounds)
         step, substeps = mujoco_models.physics_model(task).opt.timestep, catalog.task(task).substeps
-        said = " ".join([f"{task}, {step * 1000:.2f} ms x {substeps} a control step.", *absent(task, *LIBRARIES)])
+        said = " ".join([f"{task}, {step * 1000:.2f} ms x {substeps} a control step.", *list_absent(task, *LIBRARIES)])
         print(f"\n{said}\n\n{table(rates)}", flush=True)
 
 
@@ -219,18 +219,18 @@ def best_sizes(tasks: list[str], sizes: list[int], threads: int, rounds: int) ->
     print("| task | worlds | bare physics, us | ours with observation and reward, us | relative | with resets |")
     print("|---|---:|---:|---:|---:|---:|")
     for task in tasks:
-        found = max((compared(task, worlds, threads, rounds) for worlds in sizes), key=lambda row: row[3])
+        found = max((compare_stages(task, worlds, threads, rounds) for worlds in sizes), key=lambda row: row[3])
         worlds, bare, ours, relative, resets = found
         print(f"| {task} | {worlds} | {bare:.1f} | {ours:.1f} | {relative:.2f} | {resets:.2f} |", flush=True)
 
 
-def compared(task: str, worlds: int, threads: int, rounds: int) -> tuple[int, float, float, float, float]:
+def compare_stages(task: str, worlds: int, threads: int, rounds: int) -> tuple[int, float, float, float, float]:
     """Worlds; microseconds of bare physics and of ours with reward; bare physics by ours, and by ours with resets.
 
     Each round measures all three one after another, and the ratio is taken within the round.
     """
     ours = Ours(task, worlds, threads)
-    times = [(ours.bare(), ours.rewarded(), ours.with_resets()) for _ in range(rounds + 1)][1:]
+    times = [(ours.bare(), ours.reward(), ours.with_resets()) for _ in range(rounds + 1)][1:]
     bare, rewarded = (
         statistics.median(column) / (STEPS * worlds) * 1e6 for column in list(zip(*times, strict=True))[:2]
     )
@@ -238,14 +238,14 @@ def compared(task: str, worlds: int, threads: int, rounds: int) -> tuple[int, fl
     return worlds, bare, rewarded, ratios[0], ratios[1]
 
 
-def measured(task: str, worlds: int, threads: int, rounds: int) -> dict[str, tuple[int, list[float]]]:
+def measure_rates(task: str, worlds: int, threads: int, rounds: int) -> dict[str, tuple[int, list[float]]]:
     """Title -> worlds, and control steps per second of every round; all rows in turns."""
     ours, others = Ours(task, worlds, threads), peers(task, threads)
     rows: dict[str, tuple[int, Callable[[], float]]] = {
         "bare mujoco.batch, same model": (worlds, ours.bare),
         "ours: physics, state as float32 tensors": (worlds, ours.physics_only),
-        "ours: + observation, termination, metric (`env.step`)": (worlds, ours.observed),
-        "ours: + human reference reward": (worlds, ours.rewarded),
+        "ours: + observation, termination, metric (`env.step`)": (worlds, ours.observe),
+        "ours: + human reference reward": (worlds, ours.reward),
         "ours: + resets of ended worlds": (worlds, ours.with_resets),
     } | {title: (count, peer.measure) for title, (count, peer) in others.items()}
     rates: dict[str, tuple[int, list[float]]] = {title: (count, []) for title, (count, _) in rows.items()}

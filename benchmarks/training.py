@@ -127,9 +127,9 @@ def rsl_rl_mixed(task: str) -> Iterator[None]:
 
 def skrl(task: str, mixed: bool = False) -> Iterator[None]:
     """The library's step trainer."""
-    from benchmarks.skrl_worlds import training
+    from benchmarks.skrl_worlds import train
 
-    return training(task, mixed)
+    return train(task, mixed)
 
 
 def skrl_mixed(task: str) -> Iterator[None]:

@@ -65,7 +65,7 @@ class Voter:
         return saved, time.perf_counter() - began
 
 
-async def arrived(site: str, address: str) -> Voter:
+async def open_voter(site: str, address: str) -> Voter:
     """Opens the page as a browser does, and fills its form in."""
     browser = httpx2.AsyncClient(base_url=site, headers={"referer": site}, timeout=120)
     page = await browser.get(address)
@@ -76,9 +76,9 @@ async def arrived(site: str, address: str) -> Voter:
     return Voter(browser, action[1], dict(HIDDEN.findall(page.text)) | chosen)
 
 
-async def measured(site: str, addresses: Iterable[str], window: float) -> tuple[list[tuple[float, float]], float]:
+async def measure_votes(site: str, addresses: Iterable[str], window: float) -> tuple[list[tuple[float, float]], float]:
     """Each person's wait, and the site's processor seconds for one vote and the page after it."""
-    voters = [await arrived(site, address) for address in addresses]
+    voters = [await open_voter(site, address) for address in addresses]
     await asyncio.sleep(SETTLE_SECONDS)
     process, drawn = site_process(site), random.Random(0)
     before = processor_seconds(process)
@@ -102,7 +102,7 @@ def main() -> None:
         for when, window in (("within half a minute", WINDOW_SECONDS), ("all at once", 0.0)):
             made = shell(data, MADE.format(people=people))
             for who, addresses in (("participant", made[:people]), ("evaluator", made[people:])):
-                waits, used = asyncio.run(measured(site, addresses, window))
+                waits, used = asyncio.run(measure_votes(site, addresses, window))
                 saved, shown = (sorted(1000 * wait[part] for wait in waits) for part in (0, 1))
                 cells = (statistics.median(saved), saved[int(0.95 * people)], saved[-1], statistics.median(shown))
                 numbers = " | ".join(f"{number:.0f} ms" for number in (*cells, 1000 * used))

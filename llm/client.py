@@ -113,12 +113,12 @@ class OpenAIBackend:
     def _body(self, messages: Sequence[Message], seed: int, tokens: int) -> dict[str, Any]:
         streaming = {"stream": True, "stream_options": {"include_usage": True}}
         wanted = {**streaming, **self._parameters(seed, tokens)}
-        no = refused_parameters(self.endpoint, self.model)
+        no = list_refused_parameters(self.endpoint, self.model)
         return {"model": self.model, "messages": list(messages)} | {k: v for k, v in wanted.items() if k not in no}
 
     def _parameters(self, seed: int, tokens: int) -> dict[str, Any]:
         """What shapes the answer beside the messages. A server that refuses one name of the limit gets the other."""
-        no = refused_parameters(self.endpoint, self.model)
+        no = list_refused_parameters(self.endpoint, self.model)
         wanted: dict[str, Any] = {"seed": seed, "temperature": self.temperature}
         if tokens:
             wanted["max_completion_tokens" if "max_tokens" in no else "max_tokens"] = tokens
@@ -161,10 +161,10 @@ def _strip_unstorable(text: str) -> str:
 _refused: dict[tuple[str, str], frozenset[str]] = {}
 
 
-def refused_parameters(endpoint: str, model: str) -> frozenset[str]:
+def list_refused_parameters(endpoint: str, model: str) -> frozenset[str]:
     """The parameters that this endpoint has refused for this model since the process started."""
     return _refused.get((endpoint, model), frozenset())
 
 
 def _remember_refused(endpoint: str, model: str, parameter: str) -> None:
-    _refused[endpoint, model] = refused_parameters(endpoint, model) | {parameter}
+    _refused[endpoint, model] = list_refused_parameters(endpoint, model) | {parameter}

@@ -25,7 +25,7 @@ def by_code(outcomes: Sequence[Outcome]) -> float | None:
 
 def by_behaviour(outcomes: Sequence[Outcome]) -> float | None:
     """Mean distance of all pairs of films whose states are known; None for fewer than two."""
-    return _mean_of_pairs([watched(o) for o in outcomes if o.ok and o.states], canberra)
+    return _mean_of_pairs([measure_film(o) for o in outcomes if o.ok and o.states], canberra)
 
 
 def features(source: str) -> frozenset[str]:
@@ -39,7 +39,7 @@ def features(source: str) -> frozenset[str]:
     return frozenset(read | {f"{name}()" for name in called})
 
 
-def watched(outcome: Outcome) -> tuple[float, ...]:
+def measure_film(outcome: Outcome) -> tuple[float, ...]:
     """The film in numbers: how often the robot fell a second, then mean and speed of each coordinate."""
     states = outcome.states
     falls = states["falls"] / (states["seconds"] or 1.0)

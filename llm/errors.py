@@ -81,7 +81,7 @@ class BrokenOff(ModelError):
     """The answer ended in the middle."""
 
 
-def unscored_text(candidate: str, instead: str) -> str:
+def explain_missing_score(candidate: str, instead: str) -> str:
     """The message about a trained candidate without a task score; `instead`: advice for a task that has none."""
     return (
         f"candidate {candidate} has no task score: its task has no metric ({instead}), or its training ended before "

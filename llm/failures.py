@@ -117,7 +117,7 @@ def context_named(failure: Failure) -> int | None:
     return int(next(filter(None, found.groups())).replace(",", "")) if found else 0
 
 
-def refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
+def find_refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
     """The optional parameter that a 400 or 422 does not know; None where it only refuses the value."""
     if not isinstance(failure, openai.APIError) or status_of(failure) not in (400, 422):
         return None

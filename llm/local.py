@@ -22,7 +22,7 @@ from llm.gate import Gate, Slots, inside
 from llm.offline import answer, cut, tokens
 from llm.offline.drafting import FORMS, Component, source
 from llm.offline.quantities import STAYING, Quantity, derive
-from llm.offline.reading import Reading, read, written
+from llm.offline.reading import Reading, read, read_text
 from llm.prices import Usage
 from llm.prompts import render
 from llm.records import Message
@@ -76,7 +76,7 @@ class LocalWriter:
         started = time.monotonic()
         by_rules = answer(messages, seed)
         if extract.source(by_rules) is None:
-            text, used = by_rules, Usage(sum(tokens(written(m)) for m in messages), tokens(by_rules))
+            text, used = by_rules, Usage(sum(tokens(read_text(m)) for m in messages), tokens(by_rules))
         else:
             text, used = self._design(read(messages), seed)
         text, finish = cut(text, limit)

@@ -29,7 +29,7 @@ class Option:
     def read(self, given: Any) -> Value:
         """`given`, from JSON or as text, as this option's type. Raises ValueError saying what is expected."""
         kind = type(self.default)
-        value = _parsed(given, kind)
+        value = _parse(given, kind)
         if value is None or (self.choices and value not in self.choices):
             raise ValueError(f"option {self.name}: {given!r} is not {' or '.join(self.choices) or _TYPES[kind]}")
         if isinstance(value, int | float) and not self.low <= value <= self.high:
@@ -37,7 +37,7 @@ class Option:
         return value
 
 
-def _parsed(given: Any, kind: type) -> Value | None:
+def _parse(given: Any, kind: type) -> Value | None:
     """`given` as a `kind`, or None."""
     words = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
     text = str(given).strip()

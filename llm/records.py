@@ -241,12 +241,16 @@ def payload(request: Request) -> dict[str, Any]:
     """The request as JSON, as saved on its row. What a judge answers carries candidate ids only."""
     match request:
         case Compare():
-            return {"iteration": request.iteration, "candidates": [o.candidate.id for o in shown(request)]}
+            return {"iteration": request.iteration, "candidates": [o.candidate.id for o in list_shown(request)]}
         case Judge():
             least = {} if request.worst else {"worst": False}
-            return {"candidates": [o.candidate.id for o in shown(request)], "iteration": request.iteration, **least}
+            return {
+                "candidates": [o.candidate.id for o in list_shown(request)],
+                "iteration": request.iteration,
+                **least,
+            }
         case Choose():
-            return {"candidates": [o.candidate.id for o in shown(request)]}
+            return {"candidates": [o.candidate.id for o in list_shown(request)]}
     body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}
     if isinstance(request, Train | Run):
         body["candidates"] = [_candidate(c) for c in request.candidates]
@@ -262,7 +266,7 @@ def _candidate_from_json(data: Mapping[str, Any]) -> Candidate:
     return Candidate(**{**data, "notes": tuple(data.get("notes", ()))})
 
 
-def shown(request: Judged) -> tuple[Outcome, ...]:
+def list_shown(request: Judged) -> tuple[Outcome, ...]:
     """The outcomes that a judge is to look at, in order."""
     return (request.first, request.second) if isinstance(request, Compare) else trainable(request.outcomes)
 

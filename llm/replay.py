@@ -124,7 +124,7 @@ def advance(
                 raise MethodError(f"step {step} asks for {tried} candidates to be tried: its budget leaves {left}")
             left -= tried
             if missing:
-                _nothing_left(waiting, step)
+                _require_nothing_left(waiting, step)
                 steps.close()
                 return Open(step, requests, missing, chosen, tuple(differs))
             if lost := [answers[p].kind for p in sorted(answers) if answers[p].result is None]:
@@ -133,7 +133,7 @@ def advance(
             yielded = steps.send(results if isinstance(yielded, list) else results[0])
             step += 1
     except StopIteration as stop:
-        _nothing_left(waiting, step)
+        _require_nothing_left(waiting, step)
         return Finished(stop.value, tuple(differs))
 
 
@@ -185,7 +185,7 @@ def _told(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _nothing_left(waiting: Mapping[int, Any], step: int) -> None:
+def _require_nothing_left(waiting: Mapping[int, Any], step: int) -> None:
     if waiting:
         raise ReplayMismatch(f"the method stops at step {step}, but results are saved for step {max(waiting)}")
 
@@ -253,7 +253,7 @@ def replay(record: Record, *, strict: bool = True) -> Open | Finished:
     return end
 
 
-def asked_by(versions: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+def group_versions(versions: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
     """From which step on which version of Prefine asked, from the version of each request by its step, in order. An
     empty version was not written down.
     """
@@ -292,14 +292,14 @@ def _round_line(outcomes: Sequence[Outcome], pick: Pick | None, known: Mapping[s
     best_rts = f"{known[best]:.3f}" if best in known else "-"
     mean = f"{sum(scores.values()) / len(scores):.3f}" if scores else "-"
     trained = f"{len(trainable(outcomes))}/{len(outcomes)}"
-    return f"{number:>5} {trained:>8} {best:>6} {worst:>6} {best_rts:>9} {mean:>9} {_different(outcomes):>13}"
+    return f"{number:>5} {trained:>8} {best:>6} {worst:>6} {best_rts:>9} {mean:>9} {_format_diversity(outcomes):>13}"
 
 
 def _scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
     return {o.candidate.id: o.rts for o in trainable(outcomes) if o.rts is not None}
 
 
-def _different(outcomes: Sequence[Outcome]) -> str:
+def _format_diversity(outcomes: Sequence[Outcome]) -> str:
     found = (diversity.by_code(outcomes), diversity.by_behaviour(outcomes))
     return " / ".join("-" if value is None else f"{value:.2f}" for value in found)
 
@@ -324,18 +324,18 @@ def main(arguments: Sequence[str]) -> int:
         end = replay(record, strict=not given.lenient)
         lines = _report(record, end)
     except OSError as error:
-        return _failed(f"cannot read {path}: {error.strerror}. Records are in records/ of the data folder.")
+        return _report_failure(f"cannot read {path}: {error.strerror}. Records are in records/ of the data folder.")
     except ReplayMismatch as error:
-        return _failed(str(error) if given.lenient else f"{error}. {_ADVICE}")
+        return _report_failure(str(error) if given.lenient else f"{error}. {_ADVICE}")
     except (ValueError, MethodError) as error:
-        return _failed(str(error))
+        return _report_failure(str(error))
     except (TypeError, AttributeError, KeyError) as error:  # the right fields, but not what belongs into them
-        return _failed(f"{path} is damaged: {type(error).__name__}: {error}")
+        return _report_failure(f"{path} is damaged: {type(error).__name__}: {error}")
     print("\n".join(lines))
     return 0
 
 
-def _failed(reason: str) -> int:
+def _report_failure(reason: str) -> int:
     print(f"replay failed: {reason}", file=sys.stderr)
     return 1
 
@@ -344,7 +344,7 @@ def _report(record: Record, end: Open | Finished) -> list[str]:
     """What there is to say of a record that was run again."""
     lines = [f"{record.method} on {record.problem.task}, K={record.k}, N={record.n}, seed {record.seed}"]
     rows = sorted(record.requests, key=lambda row: (row.step, row.position))
-    if len(spans := asked_by((row.step, row.version) for row in rows)) > 1:
+    if len(spans := group_versions((row.step, row.version) for row in rows)) > 1:
         lines += [f"from step {step} on asked by {version or 'an earlier version'}" for step, version in spans]
     kinds = {row.step: row.kind for row in record.requests}
     lines += [f"step {step} ({kinds[step]}): the method now asks in other words than was saved" for step in end.differs]

@@ -146,7 +146,7 @@ class RequestBatch:
 
     def _try_again(self, turn: Turn, failure: failures.Failure) -> bool:
         """Whether this turn is to be tried once more, and from when on."""
-        name = failures.refused_parameter(failure, turn.sent)
+        name = failures.find_refused_parameter(failure, turn.sent)
         if name is not None:
             self.on_refusal(name)
             turn.tries -= 1

@@ -20,7 +20,7 @@ class Part:
     start: int
     end: int
 
-    def moved(self, offset: int) -> Part:
+    def move(self, offset: int) -> Part:
         """The same part of a text that begins `offset` characters later."""
         return replace(self, start=self.start + offset, end=self.end + offset)
 
@@ -52,7 +52,7 @@ def join_texts(separator: str, texts: Iterable[str | Text]) -> Text:
     whole, parts, first = "", list[Part](), True
     for text in map(_as_text, texts):
         whole += "" if first else separator
-        parts += [part.moved(len(whole)) for part in text.parts]
+        parts += [part.move(len(whole)) for part in text.parts]
         whole, first = whole + text.text, False
     return Text(whole, tuple(parts))
 
@@ -65,7 +65,7 @@ def fill_prompt(name: str, /, **values: str | Text) -> Text:
         variable = found["named"] or found["braced"]
         pieces += [wanted.template[place : found.start()], values[variable] if variable else "$"]
         place = found.end()
-    return _stripped(join_texts("", [*pieces, wanted.template[place:]]))
+    return _strip(join_texts("", [*pieces, wanted.template[place:]]))
 
 
 def make_prompt(chat: Callable[[str], tuple[Message, ...]], text: Text) -> Prompt:
@@ -83,6 +83,6 @@ def _as_text(text: str | Text) -> Text:
     return Text(text) if isinstance(text, str) else text
 
 
-def _stripped(text: Text) -> Text:
+def _strip(text: Text) -> Text:
     before = len(text.text) - len(text.text.lstrip())
-    return Text(text.text.strip(), tuple(part.moved(-before) for part in text.parts))
+    return Text(text.text.strip(), tuple(part.move(-before) for part in text.parts))

@@ -199,7 +199,7 @@ def _is_part(part: Any) -> bool:
 
 
 @contextmanager
-def running(port: int = 0, key: str = "") -> Iterator[Server]:
+def run_server(port: int = 0, key: str = "") -> Iterator[Server]:
     """A server on a thread of this process; port 0 takes a free one."""
     server = Server(port, key)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

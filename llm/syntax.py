@@ -13,18 +13,18 @@ _LOCK = RLock()
 
 def module(source: str) -> ast.Module:
     """The tree of a program. Raises what ast.parse raises on what is not Python."""
-    with _undisturbed():
+    with _pause_collection():
         return ast.parse(source)
 
 
 def expression(source: str) -> ast.expr:
     """The tree of one expression. Raises what ast.parse raises on what is not Python."""
-    with _undisturbed():
+    with _pause_collection():
         return ast.parse(source, mode="eval").body
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _pause_collection() -> Iterator[None]:
     """No other thread runs while CPython builds a tree here.
 
     CPython 3.11 counts the depth of the tree that it builds in one place for all threads. A thread is suspended in the

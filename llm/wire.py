@@ -65,14 +65,14 @@ def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
     """A client without retries of its own, which are llm.request_batch's business. `timeout`: seconds of silence."""
     limits = httpx2.Limits(max_keepalive_connections=0)  # llama.cpp's server closes them just as they are used again
     http = httpx2.AsyncClient(
-        verify=tls(), timeout=timeout, follow_redirects=False, limits=limits, event_hooks={"response": [bounded]}
+        verify=tls(), timeout=timeout, follow_redirects=False, limits=limits, event_hooks={"response": [limit_response]}
     )
     return openai.AsyncOpenAI(
         base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=0, http_client=http
     )
 
 
-async def bounded(response: httpx2.Response) -> None:
+async def limit_response(response: httpx2.Response) -> None:
     """Called with each response before its body is read, which OpenAI's client does at once for most."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
     response.stream = Beginning(response.stream, MOST_BYTES + 1 if response.is_success else MOST_ERROR_BYTES)
@@ -122,7 +122,7 @@ async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Heard) 
     response = (await asked.chat.completions.with_raw_response.create(**body)).http_response
     try:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
-            return await _streamed(response, heard)
+            return await _read_stream(response, heard)
         content = b"".join([piece async for piece in _pieces(response)])
         return _whole(_read(content, response.request))
     finally:
@@ -184,7 +184,7 @@ def _read(data: bytes, request: httpx2.Request) -> Any:
     return value
 
 
-async def _streamed(response: httpx2.Response, heard: Heard) -> Answer:
+async def _read_stream(response: httpx2.Response, heard: Heard) -> Answer:
     """A stream is whole when it gives a reason for its end, though the line may break or stay open after one that came
     once, or ends with [DONE] after some text: some servers send no reason, others no [DONE].
     """

@@ -133,7 +133,7 @@ class ReplyBuyer:
         """The conversation, shortened to the model's room beside these images; unchanged where all wanted answers are
         saved.
         """
-        if len(self.unused_replies(with_images(conversation.messages, images))) >= wanted:
+        if len(self.find_unused_replies(with_images(conversation.messages, images))) >= wanted:
             return conversation
         shorter = shorten(conversation, self.room, len(images))
         self.left_out = max(self.left_out, shorter.left_out)
@@ -143,12 +143,12 @@ class ReplyBuyer:
         """One reply a seed, asked concurrently; fewer when some failed. Raises ModelError when asking again is
         useless.
         """
-        saved = self.use_saved([self.unused_replies(messages)] * len(seeds), seeds)
+        saved = self.use_saved([self.find_unused_replies(messages)] * len(seeds), seeds)
         new = [seed for seed, reply in zip(seeds, saved, strict=True) if reply is None]
         found = [reply for reply in saved if reply is not None]
         return sorted([*found, *self.buy(messages, new)], key=lambda r: r.seed)
 
-    def unused_replies(self, messages: Sequence[Message]) -> dict[int, Reply]:
+    def find_unused_replies(self, messages: Sequence[Message]) -> dict[int, Reply]:
         """The saved replies to these messages that have not been used."""
         return self.saved.get(canonical(hash_images(messages)), {})
 
@@ -198,7 +198,7 @@ def _runs_of_seeds(seeds: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def saved_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
+def group_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
     """Whole replies by their question, then by seed: of any model and parameters, because they are paid for."""
     found: dict[str, dict[int, Reply]] = {}
     for reply in saved:
@@ -246,7 +246,7 @@ def write(
     fit. Failures are in the result, not raised.
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
-    shared = (saved_replies(saved), on_call, stop_check, request.tokens, watch, room)
+    shared = (group_replies(saved), on_call, stop_check, request.tokens, watch, room)
     buyer = ReplyBuyer(backend, request.seed, budget, *shared)
     conversation = buyer.shorten(Conversation(request.messages, request.optional), wanted=request.count)
     messages = conversation.messages
@@ -261,7 +261,7 @@ def write(
                 failed = sort_answers(answers, check, accepted, refused)
                 if not failed or not repairs_left or len(accepted) >= request.count:
                     break
-                answers = repair_answers(failed, problem, buyer, may_buy=not buyer.unused_replies(messages))
+                answers = repair_answers(failed, problem, buyer, may_buy=not buyer.find_unused_replies(messages))
     except OutOfBudget:
         error = too_few_text(len(accepted), request.count, buyer.used, refused)
     except ModelError as failure:
@@ -334,7 +334,7 @@ def repair_answers(
     seeds = buyer.next_seeds(len(failed))
     talks = [buyer.shorten(ask_for_repair(answer, refusal, problem)) for answer, refusal in failed[: len(seeds)]]
     sent = [talk.messages for talk in talks]
-    saved = buyer.use_saved([buyer.unused_replies(messages) for messages in sent], seeds)
+    saved = buyer.use_saved([buyer.find_unused_replies(messages) for messages in sent], seeds)
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
         replies = list(pool.map(partial(repair, buyer, may_buy), sent, seeds, saved))
     thoughts = [answer.thought or extract.thought(answer.reply.text) for answer, _ in failed[: len(seeds)]]
@@ -387,7 +387,7 @@ def ask(
 
     `images` are data URLs; `stop_check` and `watch` as in `write`. The prompt is sent as it is, however long.
     """
-    buyer = ReplyBuyer(backend, request.seed, 3, saved_replies(saved), on_call, stop_check, watch=watch)
+    buyer = ReplyBuyer(backend, request.seed, 3, group_replies(saved), on_call, stop_check, watch=watch)
     messages = with_images(request.messages, images)
     error, permanent, text, named = "", False, "", 0
     try:

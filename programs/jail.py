@@ -71,10 +71,10 @@ def run(
         for line in status:
             said.update(json.loads(line))
     if "cpu" not in said:
-        raise JailError(f"{said.get('error', 'it ended before the jail was built')} {_beginning(stderr)}".strip())
+        raise JailError(f"{said.get('error', 'it ended before the jail was built')} {_read_beginning(stderr)}".strip())
     seconds = max(0.0, used.ru_utime + used.ru_stime - said["cpu"])
     not_started = said.get("not_started", "")
-    return Ended(code, seconds, used.ru_maxrss / 1024, timed_out, _beginning(stderr), not_started)
+    return Ended(code, seconds, used.ru_maxrss / 1024, timed_out, _read_beginning(stderr), not_started)
 
 
 def _wait(process: subprocess.Popen[bytes], seconds: float) -> tuple[bool, int, resource.struct_rusage]:
@@ -92,6 +92,6 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> tuple[bool, int, 
     return not ended, process.returncode, used
 
 
-def _beginning(path: Path) -> str:
+def _read_beginning(path: Path) -> str:
     with path.open("rb") as file:
         return file.read(NOTE_BYTES).decode(errors="replace").strip()

@@ -30,7 +30,7 @@ def visual_model(task: str) -> mujoco.MjModel:
 
     Raises ModelError where MuJoCo cannot compile it.
     """
-    return _compiled(_spec(task), task)
+    return _compile(_spec(task), task)
 
 
 def physics_model(task: str) -> mujoco.MjModel:
@@ -45,7 +45,7 @@ def physics_model(task: str) -> mujoco.MjModel:
             spec.delete(geom)
     for element in (*(body for body in spec.bodies if body.mocap), *spec.lights, *spec.cameras):
         spec.delete(element)
-    model = _compiled(spec, task)
+    model = _compile(spec, task)
     if not math.isclose(model.opt.timestep * info.substeps, info.control_dt, rel_tol=1e-9):
         raise ModelError(
             f"{model_path(task)}: time step {model.opt.timestep} s x {info.substeps} substeps is not the control step "
@@ -61,7 +61,7 @@ def _spec(task: str) -> mujoco.MjSpec:
         raise _unusable(task, error) from error
 
 
-def _compiled(spec: mujoco.MjSpec, task: str) -> mujoco.MjModel:
+def _compile(spec: mujoco.MjSpec, task: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:

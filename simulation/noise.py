@@ -23,19 +23,19 @@ class SharedNoise:
 
     def uniform(self, *shape: int) -> Tensor:
         """float32 in [0, 1), (K or 1, *shape)."""
-        return self._drawn(lambda stream: torch.rand(shape, generator=stream, device="cpu"))
+        return self._draw_tables(lambda stream: torch.rand(shape, generator=stream, device="cpu"))
 
     def normal(self, *shape: int) -> Tensor:
         """Standard normal float32, (K or 1, *shape)."""
-        return self._drawn(lambda stream: torch.randn(shape, generator=stream, device="cpu"))
+        return self._draw_tables(lambda stream: torch.randn(shape, generator=stream, device="cpu"))
 
     def permutation(self, count: int) -> Tensor:
         """The numbers 0 to count - 1 in random order, int64 (K or 1, count)."""
-        return self._drawn(lambda stream: torch.randperm(count, generator=stream, device="cpu"))
+        return self._draw_tables(lambda stream: torch.randperm(count, generator=stream, device="cpu"))
 
     def integers(self, high: int, *shape: int) -> Tensor:
         """From 0 to high - 1, int64 (K or 1, *shape)."""
-        return self._drawn(lambda stream: torch.randint(high, shape, generator=stream, device="cpu"))
+        return self._draw_tables(lambda stream: torch.randint(high, shape, generator=stream, device="cpu"))
 
     def keep(self, groups: Sequence[int]) -> None:
         """Go on with these groups only."""
@@ -55,7 +55,7 @@ class SharedNoise:
         for stream, saved in zip(self.streams, state["streams"], strict=True):
             stream.set_state(saved.clone())  # a view is refused
 
-    def _drawn(self, draw: Callable[[torch.Generator], Tensor]) -> Tensor:
+    def _draw_tables(self, draw: Callable[[torch.Generator], Tensor]) -> Tensor:
         tables = torch.stack([draw(stream) for stream in self.streams])
         return tables if len(tables) == 1 else tables[self.owners]
 

@@ -56,7 +56,7 @@ class RolloutRenderer:
 
         Raises ValueError where the rollout is not of this task's model, or too short.
         """
-        qpos, restart, mocap = self._sampled(rollout, count, rate)
+        qpos, restart, mocap = self._sample_states(rollout, count, rate)
         targets = self._targets(qpos, restart, rate)
         lights = brightness(restart)
         frame = np.empty((HEIGHT, WIDTH, 3), dtype=np.uint8)
@@ -78,7 +78,7 @@ class RolloutRenderer:
         """Free the OpenGL context."""
         self.renderer.close()
 
-    def _sampled(self, rollout: Rollout, count: int, rate: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _sample_states(self, rollout: Rollout, count: int, rate: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of the states shown, nearest in time: qpos (count, nq), whether an episode began since the one before
         (count,), and mocap (count, nmocap, 7).
         """

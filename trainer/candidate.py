@@ -28,7 +28,7 @@ class Candidate:
     samples: int = 0
     nan_worlds: int = 0
 
-    def changed(self, sums: dict[str, float]) -> str:
+    def describe_change(self, sums: dict[str, float]) -> str:
         """What is wrong if the reward's components are not those of the iterations before."""
         before = [name for name in self.series if name not in (EPISODE_LENGTH, LEARNED_REWARD)]
         if not before or list(sums) == before:

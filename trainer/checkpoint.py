@@ -97,7 +97,7 @@ def load_policy(path: Path, task: str | None = None) -> Policy:
     if not {"task", "shape", "parameters", "observation_mean", "observation_variance"} <= saved.keys():
         raise ValueError(f"{path} is not a policy: give a checkpoints/policies/<candidate>.pt of a run")
     try:
-        trained_on, shape = saved["task"], _described(saved, "shape")
+        trained_on, shape = saved["task"], _read_description(saved, "shape")
         sizes = (shape["num_obs"], shape["num_actions"])
         if not _sizes(*sizes) or not isinstance(trained_on, str):
             raise TypeError("a policy is of a task, with numbers of observations and actions")
@@ -128,7 +128,7 @@ def _ppo_networks(saved: dict[str, Any]) -> StackedActorCritic | None:
 
 
 def _sac_networks(saved: dict[str, Any]) -> SimbaPolicy | None:
-    described, critic = saved["shape"], _described(saved, "critic")
+    described, critic = saved["shape"], _read_description(saved, "critic")
     num_obs, num_actions = described["num_obs"], described["num_actions"]
     if not _sizes(described["width"], described["blocks"], critic["width"], critic["blocks"]):
         return None
@@ -150,7 +150,7 @@ READERS: dict[str, Callable[[dict[str, Any]], StackedActorCritic | SimbaPolicy |
 """By algorithm: the networks that a policy file describes; None where its numbers do not fit."""
 
 
-def _described(saved: dict[str, Any], key: str) -> dict[str, Any]:
+def _read_description(saved: dict[str, Any], key: str) -> dict[str, Any]:
     if not isinstance(saved[key], dict):
         raise TypeError(f"{key} is no description")
     description: dict[str, Any] = saved[key]

@@ -59,7 +59,7 @@ class Collector:
         lengths: list[Tensor] = []
         final_observations: dict[int, Tensor] = {}
         for t, exploration in enumerate(noise.unbind(1)):
-            action, mean = learner.act(self._grouped(observations[-1]), exploration)
+            action, mean = learner.act(self._group(observations[-1]), exploration)
             actions.append(action.flatten(0, 1))
             means.append(mean.flatten(0, 1))
             step = env.step(actions[-1])
@@ -69,7 +69,7 @@ class Collector:
             done = step.terminated | step.truncated
             lengths.append(self.ages * done)
             if done.any():
-                final_observations[t] = self._grouped(env.obs_buf)
+                final_observations[t] = self._group(env.obs_buf)
                 self.ages[done] = 0
                 env.reset(done)
             observations.append(env.obs_buf)
@@ -89,7 +89,7 @@ class Collector:
                 rewards=rewards.view(truncated.shape) if of_all is None else of_each_own(of_all),
                 terminated=self._over_time([step.terminated for step in steps]),
                 truncated=truncated,
-                next_observations=self._grouped(observations[-1]),
+                next_observations=self._group(observations[-1]),
                 final_observations={t: final for t, final in final_observations.items() if cut_off[t]},
                 rewards_of_all=of_all,
             ),
@@ -105,11 +105,11 @@ class Collector:
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these groups only."""
-        self.ages = self._grouped(self.ages)[groups].flatten()
+        self.ages = self._group(self.ages)[groups].flatten()
         self.env.keep(groups)
         self.scorers = [self.scorers[group] for group in groups]
 
-    def _grouped(self, values: Tensor) -> Tensor:
+    def _group(self, values: Tensor) -> Tensor:
         """(N, ...) as (K, M, ...)."""
         return values.view(self.env.groups, self.env.worlds, *values.shape[1:])
 

@@ -102,12 +102,12 @@ class Lockstep:
         self._start = start = self._start or choice.engine(self._device, self.info.folder)
         on = torch.device(choice.tensor_device(self._device))
 
-        def started() -> Environment:
+        def start_environment() -> Environment:
             count = len(self.candidates)
             seeds = [self.job.seed_of(c.index) for c in self.candidates]
             return Environment(self.info.name, self.preset.worlds, count, seeds, self._threads, on, start)
 
-        self._env = memory.retry_halved(started, self._halve)
+        self._env = memory.retry_halved(start_environment, self._halve)
 
     def prepare(self) -> None:
         """Compile the rewards, continue from a checkpoint of this job or begin.
@@ -122,7 +122,7 @@ class Lockstep:
         else:
             saved = None
             self._give_up_dropped()
-        scorers = {c.index: self._compiled(c) for c in self.candidates if not c.reason}
+        scorers = {c.index: self._compile(c) for c in self.candidates if not c.reason}
         self.active = [c for c in self.candidates if not c.reason]
         if not self.active:
             return
@@ -241,7 +241,7 @@ class Lockstep:
             candidate.samples += count
             diverged = int(horizon.diverged[group])
             candidate.nan_worlds += diverged
-            reason = score.reason or candidate.changed(score.sums) or self._slow(scorer.seconds)
+            reason = score.reason or candidate.describe_change(score.sums) or self._slow(scorer.seconds)
             if diverged > MAX_DIVERGED * count:
                 reason = f"the simulation diverged in {diverged} of {count} steps: {self.info.name}'s model is unstable"
             if reason:
@@ -338,7 +338,7 @@ class Lockstep:
             candidate.reason, candidate.cancelled = "cancelled", True
         self.active = []
 
-    def _compiled(self, candidate: Candidate) -> Any:
+    def _compile(self, candidate: Candidate) -> Any:
         try:
             reward = compile_reward(self.job.sources[candidate.index], self.info.name)
             return Scorer(reward, f"candidate {candidate.index}", partial(self._mark.of, candidate.index))
@@ -383,7 +383,7 @@ class Lockstep:
         )
 
 
-def locked_training(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: int) -> TrainResult:
+def train_locked(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: int) -> TrainResult:
     """Train in a locked process; an error that no single candidate caused fails them all, with its reason."""
     try:
         if device != "cpu":
@@ -420,7 +420,7 @@ def main() -> int:
     lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads, device)
     try:
         memory_bytes = arguments.memory or memory_share(1)
-        write_json(lockstep.folder / "result.json", locked_training(lockstep, job_dir, device, memory_bytes))
+        write_json(lockstep.folder / "result.json", train_locked(lockstep, job_dir, device, memory_bytes))
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise

@@ -11,10 +11,10 @@ PACKAGES = ("mujoco", "torch")
 """Whose versions change what a training gives, and how long it takes."""
 
 
-def described(*packages: str) -> str:
+def describe_machine(*packages: str) -> str:
     """Processor, cores and the versions of Python, MuJoCo, PyTorch and these packages; no name of a host."""
     cores = f"{len(os.sched_getaffinity(0))} cores"
-    versions = [f"{package} {installed(package) or '-'}" for package in (*PACKAGES, *packages)]
+    versions = [f"{package} {find_version(package) or '-'}" for package in (*PACKAGES, *packages)]
     return ", ".join([processor(), cores, f"Python {platform.python_version()}", *versions])
 
 
@@ -25,7 +25,7 @@ def processor() -> str:
     return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
 
 
-def installed(package: str) -> str:
+def find_version(package: str) -> str:
     """The package's version; empty where it is not there."""
     try:
         return metadata.version(package)

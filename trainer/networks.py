@@ -76,7 +76,7 @@ def initial_parameters(shape: NetworkShape, initial_std: float, generator: torch
     return torch.cat([*parts, torch.full((shape.num_actions,), math.log(initial_std))])
 
 
-def seeded(seeds: Sequence[int], draw: Callable[[torch.Generator], Tensor]) -> Tensor:
+def draw_for_seeds(seeds: Sequence[int], draw: Callable[[torch.Generator], Tensor]) -> Tensor:
     """What `draw` gives for each of K seeds, [K, ...]; equal seeds get the same."""
     drawn = {seed: draw(torch.Generator().manual_seed(seed)) for seed in dict.fromkeys(seeds)}
     return torch.stack([drawn[seed] for seed in seeds])
@@ -127,16 +127,16 @@ class StackedActorCritic:
 
     def mean(self, observations: Tensor) -> Tensor:
         """Mean actions (K, B, num_actions) of normalised observations (K, B, num_obs)."""
-        return self._traced(observations, self._actor).output
+        return self._trace(observations, self._actor).output
 
     def value(self, observations: Tensor) -> Tensor:
         """Normalised values (K, B) of normalised observations (K, B, num_obs)."""
-        return self._traced(observations, self._critic).output.squeeze(-1)
+        return self._trace(observations, self._critic).output.squeeze(-1)
 
     def traces(self, observations: Tensor) -> tuple[Trace, Trace]:
         """What policy and value function make of normalised observations (K, B, num_obs), for `gradient`."""
         x = observations.to(self._working.dtype)
-        return self._traced(x, self._actor), self._traced(x, self._critic)
+        return self._trace(x, self._actor), self._trace(x, self._critic)
 
     def value_head(self, flat: Tensor) -> Layer:
         """Weights and biases of the value functions' last layer in parameters [K, P], or in as many other numbers."""
@@ -167,7 +167,7 @@ class StackedActorCritic:
             if index:
                 slope = back(torch.bmm(slope, layers[index][0].mT), trace.sums[index - 1], x)
 
-    def _traced(self, x: Tensor, layers: list[Layer]) -> Trace:
+    def _trace(self, x: Tensor, layers: list[Layer]) -> Trace:
         activation = ACTIVATIONS[self.shape.activation]
         inputs, sums = [x.to(self._working.dtype)], []
         for weight, bias in layers[:-1]:

@@ -21,7 +21,7 @@ from simulation.noise import SharedNoise
 from trainer import memory
 from trainer.adam import StackedAdam
 from trainer.experience import Experience, RewardsOf
-from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters, seeded
+from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters, draw_for_seeds
 from trainer.normalizer import RunningNormalizer
 from trainer.replay_buffer import select
 
@@ -116,7 +116,7 @@ def ppo_slopes(
     return mean_slopes, value_slopes, log_std_slopes
 
 
-def adapted_learning_rate(rates: Tensor, kl: Tensor, target: float) -> Tensor:
+def adapt_learning_rate(rates: Tensor, kl: Tensor, target: float) -> Tensor:
     """Learning rates [K] after a step that moved the policies by kl [K]: down by 1.5 above twice the target, up below
     half of it.
     """
@@ -142,7 +142,7 @@ class PPO:
     ) -> None:
         """`seeds`: of each candidate's initial weights."""
         candidates = len(seeds)
-        initial = seeded(seeds, lambda generator: initial_parameters(shape, preset.initial_std, generator))
+        initial = draw_for_seeds(seeds, lambda generator: initial_parameters(shape, preset.initial_std, generator))
         self.preset = preset
         self.parts = memory.Parts("an update")
         self._dtype = torch.bfloat16 if mixed_precision else torch.float32
@@ -330,14 +330,14 @@ class PPO:
 
     def _step(self, packed: Tensor, indices: Tensor, old_log_std: Tensor) -> None:
         """One optimiser step on these samples."""
-        gradient, kl = self.parts.work(lambda parts: self._summed(packed, indices, old_log_std, parts))
-        self.rates = adapted_learning_rate(self.rates, kl, self.preset.kl_target)
+        gradient, kl = self.parts.work(lambda parts: self._sum_parts(packed, indices, old_log_std, parts))
+        self.rates = adapt_learning_rate(self.rates, kl, self.preset.kl_target)
         norm = torch.linalg.vector_norm(gradient, dim=1, keepdim=True)
         gradient *= (GRADIENT_NORM / (norm + 1e-6)).clamp_max(1.0)
         self.optimizer.step(self.networks.flat, gradient, self.rates)
         self.networks.refresh()
 
-    def _summed(self, packed: Tensor, indices: Tensor, old_log_std: Tensor, parts: int) -> tuple[Tensor, Tensor]:
+    def _sum_parts(self, packed: Tensor, indices: Tensor, old_log_std: Tensor, parts: int) -> tuple[Tensor, Tensor]:
         """Gradient [K, P] and KL divergence [K] of a minibatch: the means of its parts', weighted by their sizes."""
         if parts == 1:
             return self._gradient(select(packed, indices), old_log_std)

@@ -29,10 +29,10 @@ CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 
 def memory_share(processes: int) -> int:
     """What each of so many training processes on this machine may take."""
-    return min(MOST_MEMORY, max(LEAST_MEMORY, int(SHARED * installed_bytes()) // processes))
+    return min(MOST_MEMORY, max(LEAST_MEMORY, int(SHARED * read_memory_size()) // processes))
 
 
-def installed_bytes() -> int:
+def read_memory_size() -> int:
     """Bytes of memory that this machine, or this container, has."""
     installed = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = CONTROL_GROUP.read_text().strip() if CONTROL_GROUP.exists() else ""

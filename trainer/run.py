@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from simulation.rewards.verdict import shortened
+from simulation.rewards.verdict import shorten
 from trainer.log_lines import say
 from trainer.process import EXIT_DISK_FULL, memory_share
 from trainer.records import (
@@ -65,7 +65,7 @@ def main() -> int:
     arguments = parser.parse_args()
     job_dir = arguments.job_dir.resolve()
     try:
-        with locked(job_dir):
+        with lock_folder(job_dir):
             return 0 if read_result(job_dir) is not None else run(job_dir, arguments.parent)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -99,7 +99,7 @@ def run(job_dir: Path, parent: int | None) -> int:
 
 
 @contextlib.contextmanager
-def locked(job_dir: Path) -> Iterator[None]:
+def lock_folder(job_dir: Path) -> Iterator[None]:
     """Lock the folder, so that two coordinators never write into it at once; waits for an ending one."""
     (job_dir / "checkpoints").mkdir(exist_ok=True)
     with (job_dir / "checkpoints" / "lock").open("w") as lock:
@@ -130,11 +130,11 @@ def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextl
                 shard.stop()
                 shard.failure = shard.failure or "cancelled"
         if now - told >= PROGRESS_SECONDS:
-            write_json(job_dir / "progress.json", merged_progress(shards, "training", now))
+            write_json(job_dir / "progress.json", merge_progress(shards, "training", now))
             told = now
         time.sleep(POLL_SECONDS)
-    write_json(job_dir / "progress.json", merged_progress(shards, "done", time.monotonic()))
-    return merged_result(shards, bool(cancelled))
+    write_json(job_dir / "progress.json", merge_progress(shards, "done", time.monotonic()))
+    return merge_results(shards, bool(cancelled))
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     if file.exists():
         parts = read_split(file, len(job.sources))
     else:
-        (here, gpu), count = device_and_gpu(asked_for()), len(job.sources)
+        (here, gpu), count = device_and_gpu(read_device_setting()), len(job.sources)
         divided = here == "cpu" and not job.shared_experience
         processes = min(job.processes or cores, count) if divided else 1
         parts = Split([round(i * count / processes) for i in range(processes + 1)], here, gpu)
@@ -180,7 +180,7 @@ def split_file(job_dir: Path) -> Path:
     return job_dir / "checkpoints" / "split.json"
 
 
-def trained_on(job_dir: Path, job: TrainJob) -> str:
+def read_device(job_dir: Path, job: TrainJob) -> str:
     """The device of a run that has begun. Raises OSError where it has not, ValueError where its split is damaged."""
     return read_split(split_file(job_dir), len(job.sources)).device
 
@@ -196,10 +196,10 @@ def device_in_words(job_dir: Path) -> str:
 
 def device() -> str:
     """The device of a run that would begin at present. Raises ValueError where the named device is missing."""
-    return device_here(asked_for())
+    return device_here(read_device_setting())
 
 
-def asked_for() -> str:
+def read_device_setting() -> str:
     """The device's name as the environment has it."""
     return os.environ.get("PREFINE_DEVICE") or "auto"
 
@@ -251,7 +251,7 @@ def device_and_gpu(requested: str) -> tuple[str, str]:
     return found, re.sub(r"[^\w ().,/+-]", "", name, flags=re.ASCII)[:80]
 
 
-def merged_progress(shards: list[Shard], phase: str, now: float) -> Progress:
+def merge_progress(shards: list[Shard], phase: str, now: float) -> Progress:
     """The progress of the whole run; it is over when its slowest shard is."""
     parts = [shard.observe(now) for shard in shards]
     candidates = [c for shard, part in zip(shards, parts, strict=True) for c in shard_candidates(shard, part)]
@@ -272,14 +272,14 @@ def merged_progress(shards: list[Shard], phase: str, now: float) -> Progress:
 
 def shard_candidates(shard: Shard, part: Progress) -> list[CandidateProgress]:
     """Where a shard's candidates are; failed, when the shard itself is."""
-    known = {c.index: replace(c, reason=shortened(c.reason)) for c in part.candidates}
+    known = {c.index: replace(c, reason=shorten(c.reason)) for c in part.candidates}
     candidates = [known.get(index, CandidateProgress(index)) for index in range(shard.first, shard.last)]
     if shard.failure:
         return [c if c.reason else replace(c, status="failed", reason=shard.failure) for c in candidates]
     return candidates
 
 
-def merged_result(shards: list[Shard], cancelled: bool) -> TrainResult:
+def merge_results(shards: list[Shard], cancelled: bool) -> TrainResult:
     """All candidates' results, in order; a shard without a result fails its own."""
     candidates: list[CandidateResult] = []
     seconds = 0.0
@@ -294,7 +294,7 @@ def merged_result(shards: list[Shard], cancelled: bool) -> TrainResult:
         candidates.extend(result.candidates)
         cancelled |= result.cancelled
         seconds = max(seconds, result.seconds)
-    candidates = [replace(candidate, reason=shortened(candidate.reason)) for candidate in candidates]
+    candidates = [replace(candidate, reason=shorten(candidate.reason)) for candidate in candidates]
     return TrainResult(tuple(candidates), seconds, sum(c.samples for c in candidates), cancelled)
 
 

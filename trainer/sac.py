@@ -24,7 +24,7 @@ from simulation.noise import SharedNoise
 from trainer import memory
 from trainer.adam import StackedAdam
 from trainer.experience import Experience, RewardsOf
-from trainer.networks import seeded
+from trainer.networks import draw_for_seeds
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import LOG_SQRT_2PI
 from trainer.replay_buffer import ReplayBuffer, select
@@ -43,7 +43,7 @@ LAST_LEARNING_RATE = 0.1
 """The share of the first learning rate that is left at the end of the budget."""
 
 
-def squashed(mean: Tensor, raw_log_std: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+def squash(mean: Tensor, raw_log_std: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
     """Actions (K, B, A) in (-1, 1) and their log densities (K, B), from a head's outputs (K, B, A) and standard normal
     noise (K or 1, B, A): u = mean + std * noise, a = tanh(u).
     """
@@ -55,7 +55,7 @@ def squashed(mean: Tensor, raw_log_std: Tensor, noise: Tensor) -> tuple[Tensor, 
     return torch.tanh(u), (-0.5 * noise.square() - log_std - LOG_SQRT_2PI - slope).sum(-1)
 
 
-def projected(probabilities: Tensor, values: Tensor) -> Tensor:
+def project(probabilities: Tensor, values: Tensor) -> Tensor:
     """The distribution over the atoms (..., Z) that lies nearest to these probabilities (..., Z) of these values (...,
     Z): each is split between its two neighbours (Bellemare et al., 2017, equation 7).
     """
@@ -106,7 +106,7 @@ class SAC:
         self.preset, self.num_obs, self.num_actions = preset, num_obs, num_actions
         self.shape, self.critic_shape = shapes(num_obs, num_actions, preset)
         self._dtype = torch.bfloat16 if mixed_precision else torch.float32
-        initial = seeded(seeds, self._initial).to(device)
+        initial = draw_for_seeds(seeds, self._initial).to(device)
         self.actors = initial[:, : self.shape.parameters].clone()
         """[K, P]."""
         self.critics = initial[:, self.shape.parameters :].reshape(2 * candidates, -1)
@@ -134,7 +134,7 @@ class SAC:
         and standard normal noise (K or 1, M, num_actions).
         """
         mean, log_std = self._policy(self.actors, self.observations.normalize(observations))
-        return squashed(mean, log_std, noise)[0], torch.tanh(mean)
+        return squash(mean, log_std, noise)[0], torch.tanh(mean)
 
     @torch.no_grad()
     def mean_actions(self, observations: Tensor) -> Tensor:
@@ -144,10 +144,10 @@ class SAC:
     def update(self, experience: Experience, noise: SharedNoise) -> None:
         """Take one horizon into the replay, then improve all K; `noise` draws minibatches and sampled actions."""
         if experience.rewards_of_all is None:
-            self.replay.add(packed(experience))
+            self.replay.add(pack_rows(experience))
             self.observations.update(experience.observations.flatten(1, 2))
         else:
-            self.replay.add(packed_together(experience, experience.rewards_of_all))
+            self.replay.add(pack_together(experience, experience.rewards_of_all))
             everywhere = experience.observations.flatten(0, 2)
             self.observations.update(everywhere.expand(len(self.actors), *everywhere.shape))
         self.returns.update(experience.rewards, experience.terminated | experience.truncated)
@@ -284,23 +284,23 @@ class SAC:
 
     def _step(self, rows: Tensor, next_noise: Tensor, noise: Tensor) -> None:
         """One step of critics, actors and temperatures on packed samples (K, B, features)."""
-        (gradient,) = self._averaged(self._critics_gradient, rows, next_noise)
+        (gradient,) = self._average_parts(self._critics_gradient, rows, next_noise)
         self._descend(1, self.critics, gradient)
         normalize_weights(self.critic_shape, self.critics)
-        gradient, slope = self._averaged(self._actors_gradient, rows, noise)
+        gradient, slope = self._average_parts(self._actors_gradient, rows, noise)
         self._descend(0, self.actors, gradient)
         normalize_weights(self.shape, self.actors)
         self._descend(2, self.log_temperature, slope)
         self.targets.lerp_(self.critics, self.preset.target_rate)
 
-    def _averaged(
+    def _average_parts(
         self, means: Callable[[Tensor, Tensor], Sequence[Tensor]], rows: Tensor, noise: Tensor
     ) -> list[Tensor]:
         """What `means` gives for samples (K, B, features) and noise (K or 1, B, A), each a mean over the samples: of
         all at once, or of parts, weighted by their sizes, where memory does not suffice.
         """
 
-        def averaged(parts: int) -> list[Tensor]:
+        def average(parts: int) -> list[Tensor]:
             if parts == 1:
                 return list(means(rows, noise))
             totals: list[Tensor] = []
@@ -309,7 +309,7 @@ class SAC:
                 totals = [total.add_(more) for total, more in zip(totals, found, strict=True)] if totals else found
             return totals
 
-        return self.parts.work(averaged)
+        return self.parts.work(average)
 
     def _critics_gradient(self, rows: Tensor, next_noise: Tensor) -> Sequence[Tensor]:
         """Gradient [2 K, P] of the cross-entropy of the wanted distribution and the predicted one."""
@@ -317,29 +317,29 @@ class SAC:
         observations, next_observations, actions, rewards, goes_on = torch.split(rows, sizes, dim=-1)
         observations = self.observations.normalize(observations)
         rewards = rewards * self.returns.scale.unsqueeze(1)
-        wanted = self._wanted(self.observations.normalize(next_observations), rewards, goes_on, next_noise)
+        wanted = self._compute_targets(self.observations.normalize(next_observations), rewards, goes_on, next_noise)
         critics = self.critics.detach().requires_grad_()
         loss = -(wanted.unsqueeze(1) * self._log_probs(critics, observations, actions)).sum(-1).mean(-1).sum()
         return torch.autograd.grad(loss, critics)
 
     @torch.no_grad()
-    def _wanted(self, next_observations: Tensor, rewards: Tensor, goes_on: Tensor, noise: Tensor) -> Tensor:
+    def _compute_targets(self, next_observations: Tensor, rewards: Tensor, goes_on: Tensor, noise: Tensor) -> Tensor:
         """The critics' target (K, B, Z): r + gamma (Z(s', a') - temperature log p(a')), with Z by the target critic
         that expects less; r alone where the episode was terminated.
         """
-        actions, log_probs = squashed(*self._policy(self.actors, next_observations), noise)
+        actions, log_probs = squash(*self._policy(self.actors, next_observations), noise)
         probabilities = self._log_probs(self.targets, next_observations, actions).exp_()
         less = (probabilities @ self.atoms).argmin(1)
         index = less.unsqueeze(1).unsqueeze(-1).expand(-1, 1, -1, ATOMS)
         chosen = probabilities.gather(1, index).squeeze(1)
         soft = self.atoms - (self.log_temperature.exp() * log_probs).unsqueeze(-1)
-        return projected(chosen, rewards + self.preset.gamma * goes_on * soft)
+        return project(chosen, rewards + self.preset.gamma * goes_on * soft)
 
     def _actors_gradient(self, rows: Tensor, noise: Tensor) -> Sequence[Tensor]:
         """Gradient [K, P] of the mean of temperature log p(a) - min Q(s, a), and the temperature's slope [K, 1]."""
         observations = self.observations.normalize(rows[..., : self.num_obs])
         actors = self.actors.detach().requires_grad_()
-        actions, log_probs = squashed(*self._policy(actors, observations), noise)
+        actions, log_probs = squash(*self._policy(actors, observations), noise)
         values = self._log_probs(self.critics, observations, actions).exp() @ self.atoms
         loss = (self.log_temperature.exp() * log_probs - values.amin(1)).mean(1).sum()
         slope = temperature_slope(self.log_temperature, log_probs.detach(), self.num_actions)
@@ -359,7 +359,7 @@ def shapes(num_obs: int, num_actions: int, preset: SacPreset) -> tuple[SimbaShap
     return actor, SimbaShape(num_obs + num_actions, (ATOMS,), preset.critic_width, preset.critic_blocks)
 
 
-def packed(experience: Experience) -> Tensor:
+def pack_rows(experience: Experience) -> Tensor:
     """A horizon as rows (K, T * M, features): observation, next observation, action, reward, whether it went on. The
     next observation of an episode that was cut off is its last, not the first of the one that followed.
     """
@@ -371,18 +371,18 @@ def packed(experience: Experience) -> Tensor:
     return torch.cat(columns, dim=-1).flatten(1, 2)
 
 
-def packed_together(experience: Experience, rewards_of_all: Tensor) -> Tensor:
+def pack_together(experience: Experience, rewards_of_all: Tensor) -> Tensor:
     """The horizon of all candidates as rows of one (1, K * T * M, features): observation, next observation, action,
     whether it went on, and the rewards of all K. A candidate that fails must not fail the others: what is not finite
     is zero.
     """
-    rows = packed(experience).flatten(0, 1).nan_to_num_(0.0, 0.0, 0.0)
+    rows = pack_rows(experience).flatten(0, 1).nan_to_num_(0.0, 0.0, 0.0)
     goes_on, rewards = rows[:, -1:], rewards_of_all.flatten(1).T
     return torch.cat([rows[:, :-2], goes_on, rewards], dim=-1).unsqueeze(0)
 
 
 def with_own_rewards(rows: Tensor, state_features: int) -> Tensor:
-    """Rows (B, features) of packed_together as every candidate learns from them: (K, B, features) as `packed` has
+    """Rows (B, features) of pack_together as every candidate learns from them: (K, B, features) as `pack_rows` has
     them.
     """
     states, rewards = rows[:, :state_features], rows[:, state_features:]

@@ -52,7 +52,7 @@ class Scorer:
         """
         states = inputs[self.reward.world_input]
         try:
-            total, components = self.parts.work(lambda parts: self._rewarded(inputs, per_state, parts))
+            total, components = self.parts.work(lambda parts: self._compute_rewards(inputs, per_state, parts))
         except RewardFailure as failure:
             least = len(states) // self.parts.count
             smallest = f" (also with {least} states at once)" if isinstance(failure, OutOfMemory) else ""
@@ -65,12 +65,12 @@ class Scorer:
     def values(self, inputs: Mapping[str, Any], per_state: set[str]) -> dict[str, Tensor]:
         """The value of "total" and every component in each state, (T * M,); empty where the reward fails on one."""
         try:
-            total, components = self.parts.work(lambda parts: self._rewarded(inputs, per_state, parts))
+            total, components = self.parts.work(lambda parts: self._compute_rewards(inputs, per_state, parts))
         except RewardFailure:
             return {}
         return {"total": total, **components}
 
-    def _rewarded(self, inputs: Mapping[str, Any], per_state: set[str], parts: int) -> Rewarded:
+    def _compute_rewards(self, inputs: Mapping[str, Any], per_state: set[str], parts: int) -> Rewarded:
         if parts == 1:
             return self._call(inputs)
         split = {name: inputs[name].chunk(parts) for name in per_state}

@@ -40,7 +40,7 @@ class Series:
                 break
             count = sum(self.counts[begin:end])
             means.append(math.fsum(self.sums[begin:end]) / count if count else math.nan)
-        return _filled(means)
+        return _fill_gaps(means)
 
 
 def interval_bounds(intervals: int, iterations: int) -> list[int]:
@@ -51,7 +51,7 @@ def interval_bounds(intervals: int, iterations: int) -> list[int]:
     return [round(i * iterations / parts) for i in range(parts + 1)]
 
 
-def _filled(means: list[float]) -> list[float]:
+def _fill_gaps(means: list[float]) -> list[float]:
     known = [mean for mean in means if not math.isnan(mean)]
     if not known:
         return []

@@ -25,7 +25,7 @@ from benchmarks.faults.keeper import Keeper
 from benchmarks.faults.report import list_lines
 from benchmarks.faults.run import Run
 from benchmarks.faults.scenarios import SCENARIOS, Stage, find_obstacle, make_folder
-from benchmarks.load.site import Setup, started
+from benchmarks.load.site import Setup, start_site
 from benchmarks.machine import machine
 from tests import short_training
 from tests.webapp.networks import network
@@ -78,7 +78,7 @@ def play(folder: Path, options: argparse.Namespace) -> Run:
         hosts = ("127.0.0.1", cable.here) if cable else ("127.0.0.1",)
         python = short_training.python(folder / "python")
         setup = Setup(1, LEFT_OUT, python, bucket=True, hosts=hosts, environment=ENVIRONMENT)
-        site = stack.enter_context(started(folder, setup))
+        site = stack.enter_context(start_site(folder, setup))
         draw = random.Random(options.seed)
         stage = Stage(site, Keeper(site, random.Random(options.seed)), {}, draw, folder, cable)
         run = Run(stage, options.kills, options.scenarios, options.seed)

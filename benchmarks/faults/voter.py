@@ -32,8 +32,8 @@ class Voter(Person):
     refused = False
     """Whether a page said so since the last vote was sent."""
 
-    def take(self, html: str) -> None:
-        super().take(html)
+    def read_page(self, html: str) -> None:
+        super().read_page(html)
         self.html = html
         self.refused |= bool(REFUSAL.search(html))
 
@@ -69,7 +69,7 @@ class Voter(Person):
     async def look(self) -> bool:
         page = await self.records.time("page", self.browser.get(self.link, **HTMX))
         if page:
-            self.take(page.text)
+            self.read_page(page.text)
         return page is not None
 
     async def choose(self, ballots: dict[str, Ballot]) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.load.report import list_lines
 from benchmarks.load.run import Crowd, Sizes
-from benchmarks.load.site import Setup, started
+from benchmarks.load.site import Setup, start_site
 from benchmarks.machine import machine
 
 LEFT_OUT = ("train",)
@@ -50,7 +50,7 @@ def main() -> None:
     )
     undo = {"PREFINE_UNDO_SECONDS": str(options.undo_seconds)}
     setup = Setup(options.web, LEFT_OUT, environment=undo)
-    with tempfile.TemporaryDirectory() as folder, started(Path(folder), setup) as site:
+    with tempfile.TemporaryDirectory() as folder, start_site(Path(folder), setup) as site:
         result = asyncio.run(Crowd(site, sizes).run())
     print(f"\n{machine('django', 'uvicorn')}; {sizes.people} people in {sizes.experiments} experiments\n")
     print("\n".join(list_lines(result)))

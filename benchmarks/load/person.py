@@ -74,7 +74,7 @@ class Person:
         answer = await self.records.time(name, self.browser.get(self.link))
         if answer is None:
             return ""
-        self.take(answer.text)
+        self.read_page(answer.text)
         self.tasks += [asyncio.create_task(self.listen()), asyncio.create_task(self.ask_on())]
         return answer.text
 
@@ -84,7 +84,7 @@ class Person:
         await asyncio.gather(*self.tasks, return_exceptions=True)
         await self.browser.close()
 
-    def take(self, html: str) -> None:
+    def read_page(self, html: str) -> None:
         """Show a page."""
         found = LIVE.search(html)
         if found is None:
@@ -135,7 +135,7 @@ class Person:
         if answer and "x-ask-again" in answer.headers:
             self.every = float(answer.headers["x-ask-again"])
         if answer and answer.headers.get("hx-retarget") == "#state" and self.ask_at == asked:
-            self.take(answer.text)
+            self.read_page(answer.text)
 
     async def watch(self, html: str) -> None:
         """Load stills and videos, and tell how they are watched."""
@@ -175,7 +175,7 @@ class Person:
             self.records.votes[fields["screening"]] = [best, worst]
         page = await self.records.time("page after the vote", self.browser.get(self.link, **HTMX))
         if page:
-            self.take(page.text)
+            self.read_page(page.text)
             if self.state == "review":
                 self.records.failures["a vote that the next page does not know"] += 1
         await self.records.time(
@@ -204,7 +204,7 @@ async def arrive(browser: Browser, entry: str, records: Records, draw: random.Ra
     await records.time("ready", browser.post(f"{person.link}ready/", form, **HTMX), (302,))
     page = await records.time("page after it", browser.get(person.link, **HTMX))
     if page:
-        person.take(page.text)
+        person.read_page(page.text)
     return person
 
 

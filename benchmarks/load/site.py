@@ -133,7 +133,7 @@ class Site:
 
 
 @contextmanager
-def started(folder: Path, setup: Setup) -> Iterator[Site]:
+def start_site(folder: Path, setup: Setup) -> Iterator[Site]:
     """A site in this empty folder."""
     raise_file_limit()
     data = folder / "data"

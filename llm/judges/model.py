@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from llm.forms import form_of
 from llm.method import Option
-from llm.records import Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, shown
+from llm.records import Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, list_shown
 
 FRAMES = "frames"
 OPTIONS = (
@@ -41,7 +41,7 @@ def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str,
 
     `pictures`: how many pictures of each candidate, by id, the caller puts behind the text, in the question's order.
     """
-    order = list(shown(judged))
+    order = list(list_shown(judged))
     random.Random(seed).shuffle(order)
     wants_worst = isinstance(judged, Judge) and judged.worst and len(order) > 1
     form = form_of(problem)
@@ -52,7 +52,7 @@ def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str,
 
 def read(asked: Question, text: str) -> Pick | str | None:
     """The judgement in the model's answer; None where it holds none."""
-    best, worst = _named(_BEST, text, asked.order), _named(_WORST, text, asked.order)
+    best, worst = _find_named(_BEST, text, asked.order), _find_named(_WORST, text, asked.order)
     if best is None:
         return None
     if isinstance(asked.judged, Compare):
@@ -71,7 +71,7 @@ def names_one(text: str, choices: int) -> bool:
     return _number(_BEST, text, choices) > 0
 
 
-def _named(pattern: re.Pattern[str], text: str, order: Sequence[Outcome]) -> Outcome | None:
+def _find_named(pattern: re.Pattern[str], text: str, order: Sequence[Outcome]) -> Outcome | None:
     """The outcome whose number stands behind the word; None for none, and for a number that is none."""
     number = _number(pattern, text, len(order))
     return order[number - 1] if number else None

@@ -9,10 +9,10 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from llm.errors import JudgeError, unscored_text
+from llm.errors import JudgeError, explain_missing_score
 from llm.judges import teacher
 from llm.method import Value
-from llm.records import Choose, Compare, Judged, Outcome, Pick, shown
+from llm.records import Choose, Compare, Judged, Outcome, Pick, list_shown
 from teachers import noisy
 
 OPTIONS = teacher.OPTIONS
@@ -28,7 +28,7 @@ def judge(
 
     Raises JudgeError where an outcome has no RTS, and where nothing could be trained.
     """
-    seen = shown(request)
+    seen = list_shown(request)
     noise = noisy.Teacher(**(options or {}))  # type: ignore[arg-type]
     values = teacher.utilities(check_scored(seen), noise, unit)
     rng = random.Random(seed)
@@ -52,5 +52,5 @@ def check_scored(outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
         raise JudgeError("there is no trained candidate to judge")
     for outcome in outcomes:
         if outcome.rts is None:
-            raise JudgeError(unscored_text(outcome.candidate.id, "it needs a person as judge"))
+            raise JudgeError(explain_missing_score(outcome.candidate.id, "it needs a person as judge"))
     return outcomes

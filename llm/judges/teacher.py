@@ -28,12 +28,12 @@ def utilities(outcomes: Sequence[Outcome], teacher: Teacher, unit: float | None 
     The score (RTS); for a myopic teacher sum_t gamma^(T-t) m_t / sum_t gamma^(T-t) over the samples m_1..m_T of the
     metric during training (B-Pref, equation 4).
     """
-    values = [_discounted(o, teacher.gamma) if teacher.gamma < 1 else float(o.rts or 0.0) for o in outcomes]
+    values = [_average_discounted(o, teacher.gamma) if teacher.gamma < 1 else float(o.rts or 0.0) for o in outcomes]
     size = abs(unit or sum(abs(v) for v in values) / len(values) or 1.0)
     return [v / size for v in values]
 
 
-def _discounted(outcome: Outcome, gamma: float) -> float:
+def _average_discounted(outcome: Outcome, gamma: float) -> float:
     samples = [float(m) for m in outcome.metric_trace.get("samples", ()) if m is not None]
     if not samples:
         return float(outcome.rts or 0.0)

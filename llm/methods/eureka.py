@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from llm.errors import MethodError, unscored_text
+from llm.errors import MethodError, explain_missing_score
 from llm.messages import chat, first_prompt, problem_text, trace_text
 from llm.method import Method
 from llm.prompts import render
@@ -34,7 +34,7 @@ def eureka(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Step
 def score(outcome: Outcome) -> float:
     """The task score F: the maximum of the metric over the training (RTS)."""
     if outcome.rts is None:
-        raise MethodError(unscored_text(outcome.candidate.id, "ICPL and Revolve ask a person instead"))
+        raise MethodError(explain_missing_score(outcome.candidate.id, "ICPL and Revolve ask a person instead"))
     return outcome.rts
 
 

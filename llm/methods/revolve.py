@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
 
-from llm.errors import MethodError, unscored_text
+from llm.errors import MethodError, explain_missing_score
 from llm.judges import panel
 from llm.messages import chat, first_prompt, number, problem_text, trace_text
 from llm.method import Method, Option
@@ -62,7 +62,7 @@ class ByScore:
         """Asks no judge. Raises MethodError where a candidate has no score."""
         for outcome in outcomes:
             if outcome.rts is None:
-                raise MethodError(unscored_text(outcome.candidate.id, "use revolve_human"))
+                raise MethodError(explain_missing_score(outcome.candidate.id, "use revolve_human"))
         yield from ()
 
     def value_of(self, outcome: Outcome) -> float:

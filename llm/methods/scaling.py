@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from llm.errors import MethodError, unscored_text
+from llm.errors import MethodError, explain_missing_score
 from llm.forms import form_of
 from llm.judges import model as model_judge
 from llm.judges.panel import reason_text
@@ -49,7 +49,7 @@ def by_score(
     """The highest score; the first of equal ones."""
     for a in answers:
         if a.rts is None:
-            raise MethodError(unscored_text(a.candidate.id, "choose by model or vote"))
+            raise MethodError(explain_missing_score(a.candidate.id, "choose by model or vote"))
     yield from ()
     return max(answers, key=lambda a: a.rts or 0.0)
 

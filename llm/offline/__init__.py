@@ -20,7 +20,7 @@ from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
 from llm.offline.drafting import draft, source
 from llm.offline.quantities import Quantity, derive
-from llm.offline.reading import Reading, pictures, read, written
+from llm.offline.reading import Reading, pictures, read, read_text
 from llm.offline.refining import refine
 from llm.prices import Usage
 from llm.records import Message, canonical
@@ -66,7 +66,7 @@ class OfflineWriter:
         return Reply(
             text=text,
             finish_reason=finish,
-            usage=Usage(sum(tokens(written(m)) for m in messages), tokens(text)),
+            usage=Usage(sum(tokens(read_text(m)) for m in messages), tokens(text)),
             cost=0.0,
             latency=time.monotonic() - started,
             model=MODEL,

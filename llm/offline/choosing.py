@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from llm import extract
 from llm.offline.quantities import Quantity, derive
-from llm.offline.reading import Example, Reading, asked_text, sections, trace
+from llm.offline.reading import Example, Reading, read_user_text, sections, trace
 from llm.offline.searching import rating
 from llm.offline.syntax_tree import Program
 from llm.records import Message
@@ -20,7 +20,7 @@ SAME = 0.8
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
     """The answer, without the notice; None when the prompt asks for no choice."""
-    parts = sections(asked_text(messages))
+    parts = sections(read_user_text(messages))
     titles = [title for title, _ in parts]
     entries = {int(m[1]): body for title, body in parts if (m := _NUMBER.match(title))}
     if "Now: judge" in titles:

@@ -22,9 +22,9 @@ def _structure(before: Program, after: Program) -> list[str]:
     old, new = before.components(), after.components()
     sentences = []
     if added := [n for n in new if n not in old]:
-        sentences.append(f"It adds {_listed(added)}.")
+        sentences.append(f"It adds {_list_names(added)}.")
     if dropped := [n for n in old if n not in new]:
-        sentences.append(f"It drops {_listed(dropped)}.")
+        sentences.append(f"It drops {_list_names(dropped)}.")
     moved = []
     numbers_before, numbers_after = _numbers(before), _numbers(after)
     for name, values in numbers_after.items():
@@ -59,7 +59,7 @@ def _traces(before: Mapping[str, Row], after: Mapping[str, Row]) -> list[str]:
     return sentences
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     return ", ".join(f"`{n}`" for n in names)
 
 

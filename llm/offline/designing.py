@@ -11,7 +11,7 @@ from llm.offline import analyst
 from llm.offline.analyst import plain
 from llm.offline.drafting import Component, component, source
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
-from llm.offline.reading import Reading, asked_text, sections
+from llm.offline.reading import Reading, read_user_text, sections
 from llm.offline.refining import Search, typical
 from llm.offline.syntax_tree import Program
 from llm.records import Message
@@ -25,7 +25,7 @@ _NUMBERED = re.compile(r"^(\d+)\.\s+(.+)$", re.MULTILINE)
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
     """The answer, without the notice; None when the prompt is none of these."""
-    parts = sections(asked_text(messages))
+    parts = sections(read_user_text(messages))
     asked = next((title for title, _ in reversed(parts) if title.startswith("Now: ")), "")
     quantities = derive(reading)
     if asked == "Now: list the subtasks":

@@ -41,13 +41,13 @@ class Component:
         temperature = f"{value}_temperature"
         lines = [f"{value} = {self.quantity.expression}"]
         if self.form not in ("linear", "absolute", "cost"):
-            lines.append(f"{temperature} = {rounded(self.temperature)}")
-        return [*lines, f"{self.name} = {rounded(self.weight)} * {_form(self, value, temperature)}"]
+            lines.append(f"{temperature} = {round_digits(self.temperature)}")
+        return [*lines, f"{self.name} = {round_digits(self.weight)} * {_form(self, value, temperature)}"]
 
 
 def _form(part: Component, x: str, t: str) -> str:
     """The transformation as code, about 1 at the quantity's typical size or at its best."""
-    scale = rounded(part.quantity.scale)
+    scale = round_digits(part.quantity.scale)
     forms = {
         "linear": f"{x} / {scale}" if part.quantity.scale != 1.0 else x,
         "saturating": f"torch.tanh({x} / {t})",
@@ -63,7 +63,7 @@ def _form(part: Component, x: str, t: str) -> str:
     return forms[part.form]
 
 
-def rounded(value: float) -> float:
+def round_digits(value: float) -> float:
     """Three significant digits."""
     return float(f"{value:.3g}")
 

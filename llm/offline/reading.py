@@ -52,7 +52,7 @@ class Reading:
 
 def read(messages: Sequence[Message]) -> Reading:
     """Task, inputs, observation code and examples, found by the headings they stand under."""
-    parts = sections(asked_text(messages))
+    parts = sections(read_user_text(messages))
     return Reading(
         task=next((body for title, body in parts if words(title) & {"task"}), "").strip(),
         inputs=_inputs(parts),
@@ -65,12 +65,12 @@ def read(messages: Sequence[Message]) -> Reading:
     )
 
 
-def asked_text(messages: Sequence[Message]) -> str:
+def read_user_text(messages: Sequence[Message]) -> str:
     """The text of all user messages."""
-    return "\n\n".join(written(m) for m in messages if m["role"] == "user")
+    return "\n\n".join(read_text(m) for m in messages if m["role"] == "user")
 
 
-def written(message: Message) -> str:
+def read_text(message: Message) -> str:
     """The text of a message; of one with pictures, what is written beside them."""
     content = message["content"]
     return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from llm import syntax
-from llm.offline.drafting import component, rounded
+from llm.offline.drafting import component, round_digits
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, STAYING, Quantity
 from llm.offline.reading import Example, Reading, Row
 from llm.offline.syntax_tree import Program, accesses
@@ -54,7 +54,7 @@ class Search:
     def scale(self, name: str, factor: float) -> None:
         """Multiply a component's weight, and say so where it could be found."""
         if self.program.scale(name, factor):
-            self.done.append(f"`{name}` x {rounded(factor)}")
+            self.done.append(f"`{name}` x {round_digits(factor)}")
 
     def drop(self, name: str) -> None:
         """Take a component out, unless nothing but a constant would be left."""
@@ -77,7 +77,7 @@ class Search:
         """Every number times a random factor, log-normal."""
         for _, constant in self.program.constants():
             assert isinstance(constant.value, float)
-            constant.value = rounded(constant.value * math.exp(self.rng.gauss(0.0, spread)))
+            constant.value = round_digits(constant.value * math.exp(self.rng.gauss(0.0, spread)))
         self.done.append(f"all numbers moved by about {round(100 * spread)}%")
 
 
@@ -149,11 +149,11 @@ def away_from_rejected(search: Search) -> None:
         elif good.get(quantity, 0.0) > 0 and bad[quantity] > 0:
             factor = math.sqrt(good[quantity] / bad[quantity])
             search.scale(name, min(max(factor, 0.5), 2.0))
-    heed(search)
+    raise_mentioned(search)
     search.jitter(0.1)
 
 
-def heed(search: Search) -> None:
+def raise_mentioned(search: Search) -> None:
     """Raise the components that the judge's words speak of."""
     for name in search.program.components():
         about = search.meaning(name)
@@ -172,7 +172,7 @@ def shares(example: Example | None, search: Search) -> dict[Quantity, float]:
     return {quantity: value for quantity, value in found.items() if quantity is not None}
 
 
-def mind_the_trace(search: Search) -> None:
+def adjust_by_trace(search: Search) -> None:
     """Shrink components that drown the rest, change flat ones, drop negligible ones."""
     sizes = {name: size(search.trace.get(name)) for name in search.program.components()}
     for name, value in sizes.items():
@@ -197,7 +197,7 @@ def soften(search: Search, name: str) -> None:
     temperatures = search.program.temperatures(name)
     for constant in temperatures:
         assert isinstance(constant.value, float)
-        constant.value = rounded(constant.value * factor)
+        constant.value = round_digits(constant.value * factor)
     if temperatures:
         search.done.append(f"temperature of `{name}` x {factor}")
     else:
@@ -257,4 +257,4 @@ def leap(search: Search) -> None:
         search.scale(search.rng.choice(costs), search.rng.choice((0.25, 3.0)))
 
 
-STRATEGIES = (enrich, away_from_rejected, mind_the_trace, goal_or_balance, restructure, leap)
+STRATEGIES = (enrich, away_from_rejected, adjust_by_trace, goal_or_balance, restructure, leap)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from llm import extract
-from llm.offline.drafting import Component, component, draft, rounded, source
+from llm.offline.drafting import Component, component, draft, round_digits, source
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
-from llm.offline.reading import Example, Reading, asked_text, sections, trace, words
+from llm.offline.reading import Example, Reading, read_user_text, sections, trace, words
 from llm.offline.refining import (
     DOMINATES,
     Search,
@@ -49,7 +49,7 @@ class Family:
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
     """The answer, without the notice; None when the prompt is none of these."""
-    parts = sections(asked_text(messages))
+    parts = sections(read_user_text(messages))
     move = next((m[1].strip() for title, _ in parts if (m := _MOVE.match(title))), "")
     if move in ("restate the thought", "verify"):
         return _reflection(parts, reading, verify=move == "verify")
@@ -141,7 +141,7 @@ def crossover(search: Search, family: Family) -> Search:
             elif own.get(quantity, 0.0) > 0 and share > 0:
                 factor = (share / own[quantity]) ** 0.5
                 if abs(factor - 1) > 0.05:
-                    search.scale(name, rounded(min(max(factor, 0.5), 2.0)))
+                    search.scale(name, round_digits(min(max(factor, 0.5), 2.0)))
     search.jitter(0.1)
     return search
 
@@ -162,7 +162,7 @@ def along_path(search: Search, family: Family) -> Search:
     return on
 
 
-def different(search: Search, family: Family) -> Search:
+def draft_different(search: Search, family: Family) -> Search:
     """The one of several new programs that shares least with all that are shown."""
     shown = [shares(example, search) for example in (family.parent, *family.others)]
     drafts = [draft(search.rng, search.rng.randrange(6), search.quantities) for _ in range(8)]
@@ -189,7 +189,7 @@ MOVES: dict[str, Callable[[Search, Family], Search]] = {
     "other parameters": parameters,
     "cross over": crossover,
     "think along the path": along_path,
-    "a different form": different,
+    "a different form": draft_different,
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from llm import extract, syntax
 from llm.offline import layout
-from llm.offline.drafting import Component, annotation, rounded
+from llm.offline.drafting import Component, annotation, round_digits
 
 
 class Program:
@@ -71,7 +71,7 @@ class Program:
         pairs = zip(found.keys, found.values, strict=True)
         return {str(k.value): v for k, v in pairs if isinstance(k, ast.Constant)}
 
-    def involved(self, component: str) -> set[str]:
+    def find_involved(self, component: str) -> set[str]:
         """The local variables that the component is computed from."""
         value = self.components().get(component)
         seen: set[str] = set()
@@ -91,7 +91,7 @@ class Program:
         return self._reads[component]
 
     def _find_reads(self, component: str) -> frozenset[str]:
-        value, involved = self.components().get(component), self.involved(component)
+        value, involved = self.components().get(component), self.find_involved(component)
         statements = [
             value,
             *(s.value for s in self.function.body if isinstance(s, ast.Assign) and _writes_any(s, involved)),
@@ -115,7 +115,7 @@ class Program:
 
     def temperatures(self, component: str) -> list[ast.Constant]:
         """The numbers that set how sharply the component responds."""
-        involved = self.involved(component)
+        involved = self.find_involved(component)
         return [c for name, c in self.constants() if name in involved and "temp" in name]
 
     def weight(self, component: str) -> float:
@@ -133,7 +133,7 @@ class Program:
         found = self.assignment(value.id) if isinstance(value, ast.Name) else None
         if found is None:
             return False
-        found.value = scaled(found.value, factor)
+        found.value = scale_node(found.value, factor)
         return True
 
     def drop(self, component: str) -> bool:
@@ -148,7 +148,7 @@ class Program:
         if not left or len(left) == len(terms(total)):
             return False
         self._reads.clear()
-        self._set_total(joined(left))
+        self._set_total(join_terms(left))
         keep = [
             i for i, key in enumerate(listed.keys) if not (isinstance(key, ast.Constant) and key.value == component)
         ]
@@ -249,7 +249,7 @@ def terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:
     return [(sign, node)]
 
 
-def joined(parts: list[tuple[int, ast.expr]]) -> ast.expr:
+def join_terms(parts: list[tuple[int, ast.expr]]) -> ast.expr:
     """Inverse of terms."""
     sign, total = parts[0]
     total = total if sign > 0 else ast.UnaryOp(ast.USub(), total)
@@ -258,14 +258,14 @@ def joined(parts: list[tuple[int, ast.expr]]) -> ast.expr:
     return total
 
 
-def scaled(node: ast.expr, factor: float) -> ast.expr:
+def scale_node(node: ast.expr, factor: float) -> ast.expr:
     """The node times `factor`, merged into a leading number where there is one."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
         left, value = node.left, _number(node.left)
         if value is not None:
             return ast.BinOp(_literal(value * factor), node.op, node.right)
         if isinstance(left, ast.BinOp) and _number(_leftmost(left)) is not None:
-            return ast.BinOp(scaled(left, factor), node.op, node.right)
+            return ast.BinOp(scale_node(left, factor), node.op, node.right)
     return ast.BinOp(_literal(factor), ast.Mult(), node)
 
 
@@ -283,7 +283,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _literal(value: float) -> ast.expr:
-    number = ast.Constant(rounded(abs(value)))
+    number = ast.Constant(round_digits(abs(value)))
     return number if value >= 0 else ast.UnaryOp(ast.USub(), number)
 
 

@@ -94,7 +94,7 @@ def equivalent(first: str, second: str, tolerance: float = 0.0) -> bool | None:
     for rationals, 1e-9 otherwise); tuples part by part; lists and sets in any order; a few words. Of answers longer
     than formulas.LETTERS, only whether they are the same text.
     """
-    (name, a), (other, b) = _named(plain(first)), _named(plain(second))
+    (name, a), (other, b) = _split_name(plain(first)), _split_name(plain(second))
     if not a or not b:
         return None
     if first.strip() == second.strip():
@@ -107,7 +107,7 @@ def equivalent(first: str, second: str, tolerance: float = 0.0) -> bool | None:
         return True
     if a.lower() in _WORDS or b.lower() in _WORDS:
         return False if _opposite(a.lower(), b.lower()) else None
-    if _linked_otherwise(a, b) or _maybe_choices(a, b):
+    if _differs_in_links(a, b) or _maybe_choices(a, b):
         return None
     (kind, parts), (other_kind, others) = _parts(a), _parts(b)
     if len(parts) == len(others) == 1 and kind == other_kind == "":
@@ -122,9 +122,9 @@ def plain(text: str) -> str:
     text = text.replace("$", "").replace("\\dfrac", "\\frac").replace("\\tfrac", "\\frac")
     text = text.replace("\\{", "\\lbrace ").replace("\\}", "\\rbrace ").replace("\\%", "%")
     text = re.sub(r"\^\s*\{?\\circ\}?|\\degree", "°", text)
-    text = _GROUPS.sub(_joined, text)
+    text = _GROUPS.sub(_join_digits, text)
     if not re.search(r"[(\[]|\\lbrace", text):  # there a comma divides
-        text = _COMMAS.sub(_joined, text)
+        text = _COMMAS.sub(_join_digits, text)
     text = _SPACES.sub(" ", text)
     text = _WRAPPED.sub(lambda m: f" {m[1]} ", text)
     text = re.sub(r"\\(?:cdot|times|ast)(?![A-Za-z])", "*", text)
@@ -137,11 +137,11 @@ def plain(text: str) -> str:
     return _DOUBLE.sub(r"\1(\2)", text).lstrip("=≈ ").strip()
 
 
-def _joined(digits: re.Match[str]) -> str:
+def _join_digits(digits: re.Match[str]) -> str:
     return digits[1] + re.sub(r"\D", "", digits[2])
 
 
-def _named(text: str) -> tuple[str, str]:
+def _split_name(text: str) -> tuple[str, str]:
     """The name before an equals sign, or none, and what it stands for."""
     match = _NAME.fullmatch(text)
     return (re.sub(r"[{}\s]", "", match[1]), match[2].strip()) if match else ("", text)
@@ -173,7 +173,7 @@ def _opposite(a: str, b: str) -> bool:
     return _OPPOSITES.get(a) == b or _OPPOSITES.get(b) == a
 
 
-def _linked_otherwise(a: str, b: str) -> bool:
+def _differs_in_links(a: str, b: str) -> bool:
     """Whether one says "and" and the other "or", or a comma, which between conditions may be either."""
     ours, theirs = set(_LINK.findall(a)), set(_LINK.findall(b))
     return ours != theirs and bool((ours and theirs) or _RELATION.search(a + b))
@@ -218,7 +218,7 @@ def _split(text: str) -> list[str] | None:
 
 def _equal_parts(first: tuple[str, list[str]], second: tuple[str, list[str]], tolerance: float) -> bool | None:
     (kind, ours), (other, theirs) = first, second
-    names = {_named(part)[0] for part in (*ours, *theirs)} - {""}
+    names = {_split_name(part)[0] for part in (*ours, *theirs)} - {""}
     if len(names) > 1:
         return _equal_by_name(ours, theirs, tolerance)
     if kind != other and not ({kind, other} == {"round", "square"} and len(ours) > 2):  # of two: maybe intervals
@@ -234,7 +234,7 @@ def _equal_parts(first: tuple[str, list[str]], second: tuple[str, list[str]], to
 
 def _equal_by_name(ours: list[str], theirs: list[str], tolerance: float) -> bool | None:
     """Parts with several names, in any order; None where one has no name, or not the same ones."""
-    mine, yours = dict(map(_named, ours)), dict(map(_named, theirs))
+    mine, yours = dict(map(_split_name, ours)), dict(map(_split_name, theirs))
     whole = len(mine) == len(ours) and len(yours) == len(theirs)
     if not whole or "" in mine or mine.keys() != yours.keys():
         return None

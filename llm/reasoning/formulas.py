@@ -85,7 +85,7 @@ class _Reader:
             raise NoFormula
         total = self.product()
         while self.next in ("+", "-"):
-            total = _bounded(total + self.product() if self.consume() == "+" else total - self.product())
+            total = _limit_size(total + self.product() if self.consume() == "+" else total - self.product())
         self.depth -= 1
         return total
 
@@ -97,12 +97,12 @@ class _Reader:
         while self.next and self.next not in ("+", "-", ")", "}", "]", "|"):
             if self.next == "/":
                 self.consume()
-                result = _divided(result, self.signed())
+                result = _divide(result, self.signed())
             else:
                 if self.next == "*":
                     self.consume()
                 result = result * self.signed()
-        return _bounded(sign * result)
+        return _limit_size(sign * result)
 
     def signed(self) -> Value:
         sign = 1
@@ -136,13 +136,13 @@ class _Reader:
 
     def command(self, name: str) -> Value:
         if name == "frac":
-            return _divided(self.atom(), self.atom())
+            return _divide(self.atom(), self.atom())
         if name == "sqrt":
             root = self.atom() if self.next == "[" else Fraction(2)
-            return _power(self.atom(), _divided(Fraction(1), root))
+            return _power(self.atom(), _divide(Fraction(1), root))
         if name == "binom":
             above, below = self.atom(), self.atom()
-            return _divided(_factorial(above), _factorial(below) * _factorial(above - below))
+            return _divide(_factorial(above), _factorial(below) * _factorial(above - below))
         if name in _FUNCTIONS:
             exponent = self.argument() if self.next == "^" and self.consume() else Fraction(1)
             return _power(_FUNCTIONS[name](complex(self.power())), exponent)
@@ -172,7 +172,7 @@ def _power(base: Value, exponent: Value) -> Value:
         root = _exact_root(base, exponent)
         if root is not None:
             return root
-    return _bounded(complex(base) ** complex(exponent))
+    return _limit_size(complex(base) ** complex(exponent))
 
 
 def _exact_root(base: Fraction, exponent: Fraction) -> Fraction | None:
@@ -183,7 +183,7 @@ def _exact_root(base: Fraction, exponent: Fraction) -> Fraction | None:
     return root if root * root == base else None
 
 
-def _divided(above: Value, below: Value) -> Value:
+def _divide(above: Value, below: Value) -> Value:
     return above / below
 
 
@@ -194,7 +194,7 @@ def _factorial(of: Value) -> Value:
     return math.gamma(number.real + 1) if number.imag == 0 else _too_large()
 
 
-def _bounded(number: Value) -> Value:
+def _limit_size(number: Value) -> Value:
     if isinstance(number, Fraction):
         size = max(number.numerator.bit_length(), number.denominator.bit_length())
         return number if size <= BITS else _too_large()

@@ -55,7 +55,7 @@ def read(text: str) -> tuple[float, Dimensions] | None:
     rest, below = text.strip(), False
     while rest:
         match = _PART.match(rest)
-        known = _known(match[1]) if match else None
+        known = _find_unit(match[1]) if match else None
         if match is None or known is None:
             return None
         power = int(match[2] or 1) * (-1 if below else 1)
@@ -67,7 +67,7 @@ def read(text: str) -> tuple[float, Dimensions] | None:
     return factor, tuple(dimensions)
 
 
-def _known(name: str) -> tuple[float, Dimensions] | None:
+def _find_unit(name: str) -> tuple[float, Dimensions] | None:
     if name in _PLAIN or name in _UNITS:
         return _PLAIN.get(name) or _UNITS[name]
     base = _UNITS.get(name[1:])

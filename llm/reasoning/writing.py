@@ -19,7 +19,7 @@ from llm.writer import (
     ReplyBuyer,
     Written,
     context_named,
-    saved_replies,
+    group_replies,
     with_images,
 )
 
@@ -41,7 +41,7 @@ def write(
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     buyer = ReplyBuyer(
-        backend, request.seed, budget, saved_replies(saved), on_call, tokens=request.tokens, **buyer_fields
+        backend, request.seed, budget, group_replies(saved), on_call, tokens=request.tokens, **buyer_fields
     )
     conversation = Conversation(request.messages, request.optional)
     messages = with_images(buyer.shorten(conversation, images, request.count).messages, images)
@@ -54,7 +54,7 @@ def write(
             for reply in buyer.get_replies(messages, buyer.next_seeds(request.count - len(found))):
                 answer = form.read(reply.text)
                 if answer is None:
-                    refused.append(_refused(reply, form))
+                    refused.append(_refuse(reply, form))
                 else:
                     found.append(answer)
     except OutOfBudget:
@@ -70,7 +70,7 @@ def write(
     return Written(candidates, calls, tuple(refused), error, permanent, buyer.left_out, named)
 
 
-def _refused(reply: Reply, form: Form) -> Refused:
+def _refuse(reply: Reply, form: Form) -> Refused:
     if reply.finish_reason == "length":
         reason = "the answer was cut off before it said anything final: allow more tokens (option context)"
         return Refused(reply.seed, "cut off", reason, reply.text)

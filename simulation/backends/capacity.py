@@ -27,7 +27,7 @@ class Sizes:
         return f"{self.contacts} contacts and {self.constraints} constraints"
 
 
-def measured(model: mujoco.MjModel) -> Sizes:
+def measure_sizes(model: mujoco.MjModel) -> Sizes:
     """Buffers for MARGIN times the most that random controls need, from the initial and from tumbled postures.
 
     Always the same for the same model.
@@ -43,7 +43,7 @@ def measured(model: mujoco.MjModel) -> Sizes:
             ctrl[:] = random.uniform(low, high, ctrl.shape)
         batch.step()
         most = np.maximum(most, (contacts.max(), constraints.max()))
-    return Sizes(*(_rounded(MARGIN * value) for value in most))
+    return Sizes(*(_round_up(MARGIN * value) for value in most))
 
 
 def _postures(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
@@ -62,6 +62,6 @@ def _postures(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
     return qpos
 
 
-def _rounded(value: float) -> int:
+def _round_up(value: float) -> int:
     """Up to a multiple of 16, and 16 at least."""
     return max(16, 16 * int(np.ceil(value / 16)))

@@ -66,7 +66,7 @@ class WarpPhysics:
         self.device = torch.device(device)
         self.worlds = worlds
         self.overflows = 0
-        self.sizes = sizes or capacity.measured(model)
+        self.sizes = sizes or capacity.measure_sizes(model)
         self._model, self._substeps = model, substeps
         self._holds_bodies = bool(np.isin(model.eq_type, HOLDING).any())
         self._fields = ("qpos", "qvel", *fields)
@@ -92,7 +92,7 @@ class WarpPhysics:
             return None
         ids = torch.nonzero(wp.to_torch(self._failed)).squeeze(1)
         if overflowed:
-            self._overflowed(overflowed, kinds)
+            self._count_overflow(overflowed, kinds)
         return ids
 
     def place(self, ids: Tensor, qpos: Tensor, qvel: Tensor) -> None:
@@ -147,14 +147,14 @@ class WarpPhysics:
             self._state = {name: wp.to_torch(getattr(data, name)) for name in STATE_FIELDS}
             self._state = {name: view for name, view in self._state.items() if view.numel()}
             self._start = {name: view[0].clone() for name, view in self._state.items() if name not in ("qpos", "qvel")}
-            self._views = self._shaped(data)
-            self._portion = self._shaped(small)
+            self._views = self._view_fields(data)
+            self._portion = self._view_fields(small)
             self._ctrl = wp.to_torch(data.ctrl)
-            self._derive = _recorded(lambda: self._forward(small))
-            self._advance = _recorded(lambda: self._control_step(data))
+            self._derive = _record_graph(lambda: self._forward(small))
+            self._advance = _record_graph(lambda: self._control_step(data))
             mjw.reset_data(self._warp_model, data)  # of recording
 
-    def _shaped(self, data: mjw.Data) -> dict[str, Tensor]:
+    def _view_fields(self, data: mjw.Data) -> dict[str, Tensor]:
         """Views of the fields that are read, in the shapes of MuJoCo's own, (worlds, ...)."""
         return {name: wp.to_torch(getattr(data, name)).view(-1, *shape) for name, shape in self._shapes.items()}
 
@@ -185,7 +185,7 @@ class WarpPhysics:
             for compute in (mjw.kinematics, mjw.com_pos, mjw.com_vel):
                 compute(self._warp_model, data)
 
-    def _overflowed(self, worlds: int, kinds: int) -> None:
+    def _count_overflow(self, worlds: int, kinds: int) -> None:
         """Count this step, and double the buffers after GROW_AFTER such steps."""
         self.overflows += worlds
         self._overflowing += 1
@@ -207,7 +207,7 @@ class WarpPhysics:
             view.copy_(fields[name])
 
 
-def _recorded(work: Callable[[], None]) -> wp.Graph:
+def _record_graph(work: Callable[[], None]) -> wp.Graph:
     """Device work as a graph: done once, which loads every kernel, recorded, and launched once, which takes its memory.
 
     On a GPU a graph does not keep the arrays that it works on alive: the caller must.

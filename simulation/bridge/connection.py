@@ -76,7 +76,7 @@ class Bridge:
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """One request and its answer. Raises BridgeError when it is refused or the worker is lost."""
-        return self._checked(lambda: self._exchange(message))
+        return self._check_answer(lambda: self._exchange(message))
 
     def close(self) -> None:
         """End the worker."""
@@ -95,19 +95,19 @@ class Bridge:
         request: dict[str, Any] = {"do": "start", "model": None, "worlds": worlds, "substeps": substeps}
         request |= {"fields": shapes, "threads": threads, "device": self._device, "reuse": self._block is not None}
         if self._block is not None:
-            answer = self._checked(lambda: self._exchange(request, START_SECONDS))
+            answer = self._check_answer(lambda: self._exchange(request, START_SECONDS))
             layout = frames.arrays(worlds, sizes, shapes, answer["state"])
             if frames.size(layout) > len(self._block):
                 raise BridgeError("a bridge's later physics cannot be larger than its first: start another bridge")
         else:
             with tempfile.TemporaryDirectory(prefix="prefine-bridge-") as folder:
-                request["model"] = sizes | self._described(model, Path(folder))
-                answer = self._checked(lambda: self._first(request))
+                request["model"] = sizes | self._describe_model(model, Path(folder))
+                answer = self._check_answer(lambda: self._first(request))
             layout = frames.arrays(worlds, sizes, shapes, answer["state"])
         assert self._block is not None
         return answer, frames.views(self._block, layout), tuple(shapes)
 
-    def _described(self, model: mujoco.MjModel, folder: Path) -> dict[str, Any]:
+    def _describe_model(self, model: mujoco.MjModel, folder: Path) -> dict[str, Any]:
         """The model for the worker: a file of MuJoCo's in `folder`, or in words for an engine without MuJoCo."""
         if self._asset is not None:
             return describe(model, self._asset)
@@ -128,16 +128,16 @@ class Bridge:
             os.close(block)
         return answer
 
-    def _checked(self, exchange: Any) -> dict[str, Any]:
+    def _check_answer(self, exchange: Any) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = exchange()
         except frames.BridgeLost as lost:
-            raise BridgeError(f"the bridge to {self.engine} is lost: {lost}{self._fate()}") from lost
+            raise BridgeError(f"the bridge to {self.engine} is lost: {lost}{self._describe_end()}") from lost
         if not answer.get("ok"):
             raise BridgeError(f"{self.engine} behind the bridge refused: {answer.get('error')}")
         return answer
 
-    def _fate(self) -> str:
+    def _describe_end(self) -> str:
         with contextlib.suppress(subprocess.TimeoutExpired):
             status = self._process.wait(1.0)
             return f"; its process {self.pid} ended with status {status}, its last words are in the log"

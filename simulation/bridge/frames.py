@@ -131,7 +131,7 @@ def arrays(worlds: int, model: dict[str, Any], fields: dict[str, list[int]], sta
 
 def size(layout: list[tuple[str, str, Any]]) -> int:
     """Bytes of a block that holds these arrays, one at least."""
-    return max(ALIGNMENT, sum(_padded(kind, shape) for _, kind, shape in layout))
+    return max(ALIGNMENT, sum(_pad_size(kind, shape) for _, kind, shape in layout))
 
 
 def views(block: mmap.mmap, layout: list[tuple[str, str, Any]]) -> dict[str, np.ndarray]:
@@ -140,10 +140,10 @@ def views(block: mmap.mmap, layout: list[tuple[str, str, Any]]) -> dict[str, np.
     for name, kind, shape in layout:
         count = int(np.prod(shape, dtype=np.int64))
         found[name] = np.frombuffer(block, dtype=kind, count=count, offset=offset).reshape(shape)
-        offset += _padded(kind, shape)
+        offset += _pad_size(kind, shape)
     return found
 
 
-def _padded(kind: str, shape: tuple[int, ...]) -> int:
+def _pad_size(kind: str, shape: tuple[int, ...]) -> int:
     length = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
     return -(-length // ALIGNMENT) * ALIGNMENT

@@ -129,13 +129,13 @@ SIZED = frozenset(
         *("new_full", "new_ones", "new_zeros", "repeat"),
     }
 )
-"""Functions and methods that allocate by their arguments; `guards.sized` bounds them."""
+"""Functions and methods that allocate by their arguments; `guards.call_allocating` bounds them."""
 
 PRODUCTS = frozenset({"matmul", "mm", "bmm", "dot", "inner", "einsum", "norm"})
-"""Functions and methods that multiply matrices, or may decompose one (linalg.norm); `cost_guards.multiplied` bounds
+"""Functions and methods that multiply matrices, or may decompose one (linalg.norm); `cost_guards.call_product` bounds
 them."""
 SORTING = frozenset({"sort", "argsort", "topk", "median"})
-"""Functions and methods that sort; `cost_guards.ordered` bounds them."""
+"""Functions and methods that sort; `cost_guards.call_sorting` bounds them."""
 
 KEYWORDS = frozenset(
     {

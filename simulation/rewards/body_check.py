@@ -20,12 +20,12 @@ PLAIN_NODES = (
 """Nodes without a check of their own; their children are checked."""
 
 
-def dotted(node: ast.AST) -> str | None:
+def join_dotted(node: ast.AST) -> str | None:
     """`torch.linalg.norm` of an attribute chain that starts at a module's name, else None."""
     if isinstance(node, ast.Name):
         return allowed.MODULE_ALIASES.get(node.id)
     if isinstance(node, ast.Attribute):
-        base = dotted(node.value)
+        base = join_dotted(node.value)
         return f"{base}.{node.attr}" if base else None
     return None
 
@@ -144,9 +144,9 @@ class _Checker:
         elif name in allowed.MODULE_ALIASES:
             self.refuse(f"{name} can only be used as {name}.<function>(...)")
         elif name not in self.names and name not in ("float", "int", "bool"):
-            self.refuse(self.unknown_name(name))
+            self.refuse(self.describe_unknown_name(name))
 
-    def unknown_name(self, name: str) -> str:
+    def describe_unknown_name(self, name: str) -> str:
         if name in allowed.BUILTINS or name in allowed.HELPERS:
             return f"{name} can only be called"
         close = difflib.get_close_matches(name, self.names, n=1)
@@ -154,12 +154,12 @@ class _Checker:
         return f"{name!r} is not defined or not allowed{hint}"
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        chain = dotted(node)
+        chain = join_dotted(node)
         if chain is not None:
             module, _, rest = chain.partition(".")
             constants = allowed.TORCH_CONSTANTS if module == "torch" else allowed.MATH_CONSTANTS
             if rest not in constants:
-                self.refuse(self.unknown_function(chain))
+                self.refuse(self.describe_unknown_function(chain))
         elif node.attr not in allowed.ATTRIBUTES and not _is_numpy(node.value):
             called = "; call it" if node.attr in allowed.METHODS else ""
             self.refuse(f"attribute .{node.attr} is not allowed{called}")
@@ -168,7 +168,7 @@ class _Checker:
         if not isinstance(node.ctx, ast.Load):
             self.refuse("attributes cannot be assigned")
 
-    def unknown_function(self, chain: str) -> str:
+    def describe_unknown_function(self, chain: str) -> str:
         module, _, rest = chain.partition(".")
         functions = allowed.TORCH_FUNCTIONS if module == "torch" else allowed.MATH_FUNCTIONS
         if RANDOM.search(rest):
@@ -180,11 +180,11 @@ class _Checker:
 
     def visit_Call(self, node: ast.Call) -> None:
         function = node.func
-        chain = dotted(function)
+        chain = join_dotted(function)
         if chain is not None and chain not in ("torch", "math"):
             module, _, rest = chain.partition(".")
             if rest not in (allowed.TORCH_FUNCTIONS if module == "torch" else allowed.MATH_FUNCTIONS):
-                self.refuse(self.unknown_function(chain))
+                self.refuse(self.describe_unknown_function(chain))
             elif len(node.args) > allowed.POSITIONAL.get(rest, len(node.args)):
                 self.refuse(f"{chain} takes {allowed.POSITIONAL[rest]} arguments here")
         elif isinstance(function, ast.Attribute):
@@ -192,10 +192,10 @@ class _Checker:
         elif not isinstance(function, ast.Name):
             self.refuse("only named functions and methods can be called")
         elif function.id not in allowed.BUILTINS and function.id not in allowed.HELPERS or function.id in self.names:
-            self.refuse(self.unknown_call(function.id))
+            self.refuse(self.describe_unknown_call(function.id))
         self.call_arguments(node, chain)
 
-    def unknown_call(self, name: str) -> str:
+    def describe_unknown_call(self, name: str) -> str:
         if RANDOM.search(name):
             return f"{name}(...) is random: a reward must be deterministic"
         close = difflib.get_close_matches(name, allowed.HELPERS, n=1, cutoff=0.75)

@@ -69,7 +69,7 @@ def count(value: Any, nesting: int = MAX_NESTING) -> int:
     return elements
 
 
-def counted(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def call_counting(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     """Call a function that makes a tensor of lists."""
     for value in (*arguments, *keywords.values()):
         count(value)
@@ -88,7 +88,7 @@ def get(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*map(key, arguments[:1]), *arguments[1:])
 
 
-def listed(function: Callable[..., Any], *arguments: Any) -> list[Any]:
+def call_listing(function: Callable[..., Any], *arguments: Any) -> list[Any]:
     """Call a dictionary's `keys`, `values` or `items`: as a list, which knows no operations on sets."""
     return builtins.list(function(*arguments))
 
@@ -102,7 +102,7 @@ def _elements(values: Any) -> list[Any]:
     return found
 
 
-def _compared(values: tuple[Any, ...]) -> list[Any]:
+def _list_compared(values: tuple[Any, ...]) -> list[Any]:
     """What `max` or `min` compare: the arguments, or the elements of the only one."""
     found = _elements(values[0]) if len(values) == 1 else builtins.list(values)
     _require_flat(found)
@@ -111,12 +111,12 @@ def _compared(values: tuple[Any, ...]) -> list[Any]:
 
 def largest(*values: Any, **keywords: Any) -> Any:
     """`max`."""
-    return builtins.max(_compared(values), **keywords)
+    return builtins.max(_list_compared(values), **keywords)
 
 
 def smallest(*values: Any, **keywords: Any) -> Any:
     """`min`."""
-    return builtins.min(_compared(values), **keywords)
+    return builtins.min(_list_compared(values), **keywords)
 
 
 def total(values: Any, start: Any = 0) -> Any:

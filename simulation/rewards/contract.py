@@ -28,7 +28,7 @@ from simulation import catalog
 from simulation.out_of_memory import is_out_of_memory
 from simulation.rewards import allowed, container_guards, guards, helpers
 from simulation.rewards.parsing import FUNCTION_NAME, Refused, parse
-from simulation.rewards.verdict import shortened
+from simulation.rewards.verdict import shorten
 
 FILENAME = "<reward>"
 CALL_SECONDS = 5.0
@@ -39,7 +39,7 @@ class RewardFailure(Exception):
     """A reward function broke its contract. The message is the reason, for its writer."""
 
     def __init__(self, reason: str, stage: str = "contract") -> None:
-        super().__init__(shortened(reason))
+        super().__init__(shorten(reason))
         self.stage = stage
         """run: it raised an error; limits: it ran out of memory; contract: what it returned is wrong."""
 
@@ -72,7 +72,7 @@ class RewardFunction:
         """
         try:
             result = _within_time(self.function, [inputs[name] for name in self.arguments])
-            return _validated(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor
+            return _validate(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor
         except RewardFailure:
             raise
         except _TooSlow:
@@ -253,18 +253,18 @@ def _import(name: str, *details: Any) -> Any:
     return builtins.__import__(name, *details)
 
 
-def _validated(result: Any, world_input: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+def _validate(result: Any, world_input: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
     if not isinstance(result, tuple) or len(result) != 2:
-        raise RewardFailure(f"it must return (total, components), a pair; it returned {_described(result)}")
+        raise RewardFailure(f"it must return (total, components), a pair; it returned {_describe(result)}")
     total, components = result
     if not isinstance(components, dict):
-        raise RewardFailure(f"the components must be a dictionary of tensors, not {_described(components)}")
+        raise RewardFailure(f"the components must be a dictionary of tensors, not {_describe(components)}")
     if len(components) > allowed.MAX_COMPONENTS:
         raise RewardFailure(f"{len(components)} components; {allowed.MAX_COMPONENTS} are allowed")
     named = {"total": total}
     for name, value in components.items():
         if not isinstance(name, str) or len(name) > allowed.MAX_NAME or not _is_component_name(name):
-            named_so = repr(name[: allowed.MAX_NAME]) if isinstance(name, str) else _described(name)
+            named_so = repr(name[: allowed.MAX_NAME]) if isinstance(name, str) else _describe(name)
             raise RewardFailure(f"a component cannot be named {named_so}: choose another name")
         named[name] = value
     checked = {name: _column(name, value, world_input) for name, value in named.items()}
@@ -284,7 +284,7 @@ def _column(name: str, value: Any, world_input: Tensor) -> Tensor:
     worlds = len(world_input)
     what = "the total" if name == "total" else f"component {name!r}"
     if not isinstance(value, Tensor):
-        raise RewardFailure(f"{what} is {_described(value)}, expected a tensor of shape ({worlds},)")
+        raise RewardFailure(f"{what} is {_describe(value)}, expected a tensor of shape ({worlds},)")
     if value.shape != (worlds,):
         raise RewardFailure(f"{what} has shape {tuple(value.shape)}, expected ({worlds},): one value per world")
     if not value.is_floating_point():
@@ -302,7 +302,7 @@ def _non_finite(columns: dict[str, Tensor]) -> str:
     return f"{', '.join(named)}: {kind} (guard divisions, roots, logarithms and exp against extreme values)"
 
 
-def _described(value: Any) -> str:
+def _describe(value: Any) -> str:
     if isinstance(value, tuple | list):
         return f"a {type(value).__name__} of {len(value)}"
     return "None" if value is None else f"a {type(value).__name__}"

@@ -21,7 +21,7 @@ def matrix_product(left: Any, right: Any) -> Any:
     return left @ right
 
 
-def multiplied(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def call_product(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     """Call a function of allowed.PRODUCTS, or a tensor's method of that name, if it multiplies at most MAX_PRODUCTS
     times.
     """
@@ -86,7 +86,7 @@ def _products_of_norm(tensor: Any = None, ord: Any = None, dim: Any = None, *oth
     return 32 * tensor.numel() * sorted(tensor.shape)[-2]
 
 
-def ordered(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def call_sorting(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     """Call a function of allowed.SORTING, or a tensor's method of that name, for at most MAX_SORTED elements."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, list):

@@ -72,7 +72,7 @@ def _in_child(task: str, source: str, tried: list[Sample], timeout: float, state
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if not in_time:
         return Verdict(False, "limits", f"it did not finish within {timeout:g} s")
-    return _decoded(answer, status)
+    return _decode(answer, status)
 
 
 def _child(task: str, source: str, tried: list[Sample], writing: int, states: int) -> None:
@@ -104,7 +104,7 @@ def _read(reading: int, deadline: float) -> tuple[bytes, bool]:
     return b"", True
 
 
-def _decoded(answer: bytes, status: int) -> Verdict:
+def _decode(answer: bytes, status: int) -> Verdict:
     """The child's verdict, or what its death means."""
     if status == -signal.SIGXCPU or (status == -signal.SIGKILL and not answer):
         return Verdict(False, "limits", f"it used more than {CPU_SECONDS} s of processor time, or too much memory")
@@ -124,11 +124,11 @@ def judge(task: str, source: str, tried: list[Sample], states: int) -> Verdict:
         started = time.process_time()
         results = [_run(reward, sample) for sample in tried]
         seconds = (time.process_time() - started) / len(tried)
-        _deterministic(reward, tried[0])
+        _require_determinism(reward, tried[0])
         per_world = {n for n, kind in catalog.task(task).inputs.items() if "num_envs" in kind}
         for sample in (tried[1], tried[-1]):
-            _independent(reward, sample, per_world)
-        _varying([total for total, _ in results])
+            _require_independence(reward, sample, per_world)
+        _require_variation([total for total, _ in results])
         whole_seconds = _at_training_size(reward, tried[0], per_world, states)
     except Refused as refused:
         return Verdict(False, refused.stage, refused.reason)
@@ -162,7 +162,7 @@ def _run(reward: contract.RewardFunction, sample: Sample) -> tuple[Tensor, dict[
     return total.clone(), {name: value.clone() for name, value in components.items()}
 
 
-def _deterministic(reward: contract.RewardFunction, sample: Sample) -> None:
+def _require_determinism(reward: contract.RewardFunction, sample: Sample) -> None:
     state = torch.get_rng_state()
     (total, components), (again, others) = reward(sample.inputs), reward(sample.inputs)
     same = torch.equal(total, again) and torch.equal(torch.get_rng_state(), state) and set(components) == set(others)
@@ -170,7 +170,7 @@ def _deterministic(reward: contract.RewardFunction, sample: Sample) -> None:
         raise contract.RewardFailure("two calls on the same inputs differ: a reward must be deterministic")
 
 
-def _independent(reward: contract.RewardFunction, sample: Sample, per_world: set[str]) -> None:
+def _require_independence(reward: contract.RewardFunction, sample: Sample, per_world: set[str]) -> None:
     """The reward of a world must not change when worlds are permuted or left out; pairs tell `if torch.any(...)`."""
     total, components = reward(sample.inputs)
     every = torch.randperm(sample_states.WORLDS, generator=torch.Generator().manual_seed(2))
@@ -211,7 +211,7 @@ def _at_training_size(reward: contract.RewardFunction, sample: Sample, per_world
     return seconds
 
 
-def _varying(totals: list[Tensor]) -> None:
+def _require_variation(totals: list[Tensor]) -> None:
     values = torch.cat(totals)
     if values.max() == values.min():
         reason = (

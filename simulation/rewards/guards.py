@@ -45,7 +45,7 @@ def _whole(left: Any, right: Any) -> bool:
     return True
 
 
-def bounded(iterable: Any) -> Iterator[Any]:
+def iterate(iterable: Any) -> Iterator[Any]:
     """The elements of a range, list, tuple, zip, enumeration or dictionary, at most MAX_ITERATIONS.
 
     Raises TypeError on a tensor, which would be a loop over worlds.
@@ -78,7 +78,7 @@ def put(target: Any, index: Any, value: Any) -> Any:
     return target
 
 
-def sized(function: Any, *arguments: Any, **keywords: Any) -> Any:
+def call_allocating(function: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a torch function or tensor method that allocates by its arguments, if that is at most MAX_ELEMENTS.
 
     The bound is the product of every whole number in the arguments (of the size alone for `full`), times the largest
@@ -119,20 +119,20 @@ def _sizes(values: Any) -> Iterator[int]:
 GUARDS = {
     "__multiply": multiply,
     "__power": power,
-    "__bounded": bounded,
+    "__bounded": iterate,
     "__put": put,
-    "__sized": sized,
+    "__sized": call_allocating,
     "__slice": slice,
     "__add": container_guards.add,
     "__comparable": container_guards.comparable,
     "__item": container_guards.item,
     "__key": container_guards.key,
     "__get": container_guards.get,
-    "__counted": container_guards.counted,
-    "__listed": container_guards.listed,
+    "__counted": container_guards.call_counting,
+    "__listed": container_guards.call_listing,
     "__matrix_product": cost_guards.matrix_product,
-    "__multiplied": cost_guards.multiplied,
-    "__ordered": cost_guards.ordered,
+    "__multiplied": cost_guards.call_product,
+    "__ordered": cost_guards.call_sorting,
 }
 """The names under which compiled rewards find them; sources cannot contain names that start with two underscores."""
 OPERATORS = {"Add": "__add", "Mult": "__multiply", "Pow": "__power", "MatMult": "__matrix_product"}

@@ -148,7 +148,7 @@ def copysign(a: float, b: Tensor) -> Tensor:
 
 def to_torch(x: Any, dtype: torch.dtype = torch.float32, device: torch.device | None = None) -> Tensor:
     """A tensor of numbers."""
-    made: Tensor = container_guards.counted(torch.tensor, x, dtype=dtype, device=device)
+    made: Tensor = container_guards.call_counting(torch.tensor, x, dtype=dtype, device=device)
     return made
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 
 from simulation import catalog
 from simulation.rewards import allowed
-from simulation.rewards.body_check import body_problems, dotted, kind
-from simulation.rewards.verdict import shortened
+from simulation.rewards.body_check import body_problems, join_dotted, kind
+from simulation.rewards.verdict import shorten
 
 FUNCTION_NAME = "compute_reward"
 MAX_PROBLEMS = 5
@@ -39,10 +39,10 @@ def parse(source: str, task: str) -> ast.FunctionDef:
     inputs = catalog.task(task).inputs
     problems = [*_signature_problems(function, inputs)]
     arguments = {argument.arg for argument in function.args.args}
-    function.body = [s for s in map(_simplified, _without_docstring(function.body)) if not _is_import(s)]
+    function.body = [s for s in map(_simplify, _without_docstring(function.body)) if not _is_import(s)]
     problems += body_problems(function, arguments)
     if problems:
-        raise Refused("allow-list", _listed(problems, source))
+        raise Refused("allow-list", _list_problems(problems, source))
     return function
 
 
@@ -52,7 +52,7 @@ def statements_without_effect(function: ast.FunctionDef, source: str) -> tuple[s
     Of all calls that a reward may make only `append` changes something.
     """
     alone = [node for node in ast.walk(function) if isinstance(node, ast.Expr) and not _is_text_or_append(node.value)]
-    return tuple(_listed([(node.lineno, "this statement has no effect") for node in alone], source).splitlines())
+    return tuple(_list_problems([(node.lineno, "this statement has no effect") for node in alone], source).splitlines())
 
 
 def _is_text_or_append(value: ast.expr) -> bool:
@@ -110,11 +110,11 @@ def _outside(statement: ast.stmt) -> str:
 def _is_import(statement: ast.stmt) -> bool:
     """Whether this is an import line that may be dropped."""
     if isinstance(statement, ast.Import):
-        return all(alias.name in allowed.IMPORTS and _known_alias(alias) for alias in statement.names)
+        return all(alias.name in allowed.IMPORTS and _is_known_alias(alias) for alias in statement.names)
     return isinstance(statement, ast.ImportFrom) and statement.level == 0 and statement.module in allowed.IMPORTS
 
 
-def _known_alias(alias: ast.alias) -> bool:
+def _is_known_alias(alias: ast.alias) -> bool:
     return alias.asname in (None, "np") or allowed.MODULE_ALIASES.get(alias.asname) == alias.name
 
 
@@ -123,7 +123,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
     return [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] or [ast.Pass()]
 
 
-def _simplified(statement: ast.stmt) -> ast.stmt:
+def _simplify(statement: ast.stmt) -> ast.stmt:
     """`x: Tensor = value` as `x = value`, `np.pi` as `math.pi`, at any depth. Annotations are never evaluated."""
     changed: ast.stmt = _Simplify().visit(statement)
     return ast.fix_missing_locations(changed)
@@ -151,7 +151,7 @@ def _signature_problems(function: ast.FunctionDef, inputs: Iterable[str]) -> Ite
     names, line = list(inputs), function.lineno
     arguments = function.args
     for decorator in function.decorator_list:
-        if dotted(decorator) not in ("torch.jit.script", "torch.jit.export"):
+        if join_dotted(decorator) not in ("torch.jit.script", "torch.jit.export"):
             yield line, "decorators are not allowed"
     if arguments.defaults or arguments.kw_defaults:
         yield line, "arguments with default values are not allowed: define the number inside the function"
@@ -169,10 +169,10 @@ def _signature_problems(function: ast.FunctionDef, inputs: Iterable[str]) -> Ite
         yield line, f"the function has no arguments; it can use: {', '.join(names)}"
 
 
-def _listed(problems: list[tuple[int, str]], source: str) -> str:
+def _list_problems(problems: list[tuple[int, str]], source: str) -> str:
     """One line per problem, each with the offending line of the source."""
     lines = source.splitlines()
     unique = list(dict.fromkeys(sorted(problems, key=lambda problem: problem[0])))
-    listed = [f"line {n}: {shortened(text)} [{lines[n - 1].strip()[:120]}]" for n, text in unique]
+    listed = [f"line {n}: {shorten(text)} [{lines[n - 1].strip()[:120]}]" for n, text in unique]
     more = [f"and {len(listed) - MAX_PROBLEMS} more"] if len(listed) > MAX_PROBLEMS else []
     return "\n".join(listed[:MAX_PROBLEMS] + more)

@@ -47,10 +47,10 @@ def collect(task: str) -> list[Sample]:
         actions = torch.where(kinds == 0, drawn, torch.where(kinds == 1, held, held.sign() * (kinds == 2)))
         environment.step(actions)
         if step in KEPT_STEPS:
-            real.append({name: copied(value) for name, value in environment.attributes.items()})
+            real.append({name: copy_value(value) for name, value in environment.attributes.items()})
     last = real[-3:]
-    perturbed = [_changed(inputs, per_world, 1.0, JITTER, generator) for inputs in last]
-    extreme = [_changed(inputs, per_world, SPREAD, 0.0, generator) for inputs in last]
+    perturbed = [_change_inputs(inputs, per_world, 1.0, JITTER, generator) for inputs in last]
+    extreme = [_change_inputs(inputs, per_world, SPREAD, 0.0, generator) for inputs in last]
     return [
         *(Sample("states reached by random actions", inputs) for inputs in real),
         *(Sample("slightly perturbed states", inputs) for inputs in perturbed),
@@ -58,12 +58,14 @@ def collect(task: str) -> list[Sample]:
     ]
 
 
-def copied(value: Tensor | float) -> Tensor | float:
+def copy_value(value: Tensor | float) -> Tensor | float:
     """A clone of a tensor; a number as it is."""
     return value.clone() if isinstance(value, Tensor) else value
 
 
-def _changed(inputs: Inputs, per_world: set[str], spread: float, jitter: float, generator: torch.Generator) -> Inputs:
+def _change_inputs(
+    inputs: Inputs, per_world: set[str], spread: float, jitter: float, generator: torch.Generator
+) -> Inputs:
     """Every per-world input with its deviation from the mean scaled by `spread` and noise of `jitter` deviations added.
 
     Directions and rotations stay of unit length, actions within [-1, 1], what is positive stays positive, and a `prev_`

@@ -10,7 +10,7 @@ REASON_LETTERS = 500
 """Reasons stand in results, on pages and in prompts."""
 
 
-def shortened(reason: str) -> str:
+def shorten(reason: str) -> str:
     """The reason, cut where it is longer than REASON_LETTERS."""
     return reason if len(reason) <= REASON_LETTERS else f"{reason[: REASON_LETTERS - 4]} ..."
 

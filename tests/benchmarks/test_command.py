@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import command, competence
-from benchmarks.peers import absent
+from benchmarks.peers import list_absent
 from benchmarks.published import references
 from simulation import catalog
 from trainer.records import TrainJob
@@ -96,6 +96,6 @@ def test_a_changed_preset_or_seed_is_another_run(tmp_path):
 
 
 def test_absent_peers_are_said():
-    assert absent("Anymal", "gymnasium_that_is_not_there") == ["gymnasium_that_is_not_there is not installed."]
-    assert absent("Anymal", "json") == ["json has no task like Anymal."]
-    assert absent("Ant", "json") == []
+    assert list_absent("Anymal", "gymnasium_that_is_not_there") == ["gymnasium_that_is_not_there is not installed."]
+    assert list_absent("Anymal", "json") == ["json has no task like Anymal."]
+    assert list_absent("Ant", "json") == []

@@ -220,7 +220,7 @@ def test_a_refused_parameter_is_left_out_from_then_on():
     with serving(script) as server:
         first = backend(server).complete(ASK, 1, 0)
         again = backend(server).complete(ASK, 1, 5)
-        assert client.refused_parameters(server.base_url, "m-1") == {"seed", "temperature"}
+        assert client.list_refused_parameters(server.base_url, "m-1") == {"seed", "temperature"}
     assert [len(b) for b in server.seen] == [6, 5, 4, 4]
     assert first[0].text == again[0].text == "fine"
     assert set(again[0].request) == {"endpoint", "model", "messages"} and again[0].seed == 5
@@ -230,7 +230,7 @@ def test_a_refused_parameter_is_left_out_from_then_on():
 def test_a_longer_word_names_no_parameter(words):
     with serving(lambda body: failure(400, words)) as server, pytest.raises(errors.BadRequest, match=words):
         backend(server).complete(ASK, 1, 0, tokens=7)
-    assert client.refused_parameters(server.base_url, "m-1") == frozenset()
+    assert client.list_refused_parameters(server.base_url, "m-1") == frozenset()
 
 
 def test_a_parameter_refused_within_a_success_is_left_out_too():

@@ -97,9 +97,9 @@ def test_a_wrong_parameter_is_refused_by_name_and_left_out_from_then_on(server):
         status, said = raw(server, temperature="hot")
         assert status == 400 and "temperature" in said
         (reply,) = strange.complete(COUNT, 1, 0, tokens=2)
-        assert "temperature" not in reply.request and client.refused_parameters(strange.endpoint, strange.model) == {
-            "temperature"
-        }
+        assert "temperature" not in reply.request and client.list_refused_parameters(
+            strange.endpoint, strange.model
+        ) == {"temperature"}
     else:  # it trips over the value and names nothing
         with pytest.raises(errors.ServerFailed, match="status 500.*Internal Server Error"):
             strange.complete(COUNT, 1, 0, tokens=2)

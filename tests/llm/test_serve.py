@@ -15,7 +15,7 @@ from llm.client import OpenAIBackend
 from llm.messages import first_prompt
 from llm.offline import MODEL, OfflineWriter
 from llm.prices import Usage
-from llm.serve import running
+from llm.serve import run_server
 from tests.llm.experiment import PROBLEM, Experiment
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def server():
-    with running(key="open sesame") as server:
+    with run_server(key="open sesame") as server:
         yield server
 
 
@@ -102,7 +102,7 @@ def test_a_wrong_key_is_refused(server):
 
 
 def test_without_a_key_set_any_key_will_do():
-    with running() as server:
+    with run_server() as server:
         assert call(server, None, "/models", key="whatever")[0] == 200
 
 

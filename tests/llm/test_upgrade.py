@@ -11,7 +11,7 @@ from llm.messages import first_prompt
 from llm.method import Method
 from llm.methods import OFFERED
 from llm.records import Judge, Train, Write, meaning, payload
-from llm.replay import Finished, Open, Record, Saved, advance, asked_by, main, read_record, replay, write_record
+from llm.replay import Finished, Open, Record, Saved, advance, group_versions, main, read_record, replay, write_record
 from tests.llm.experiment import PROBLEM, VARIANTS, Experiment, make_small_experiment, name_case, without_options
 
 OTHER = "\n\nTake your time."
@@ -169,7 +169,7 @@ def test_a_record_of_the_first_format_is_read(record, tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(data))
     read = read_record(tmp_path / "a.json")
     assert replay(read, strict=False).candidate == record.winner
-    assert asked_by((row.step, row.version) for row in read.requests) == [(0, "")]
+    assert group_versions((row.step, row.version) for row in read.requests) == [(0, "")]
 
 
 def test_a_record_that_was_ended_early_says_so(record):

@@ -155,21 +155,21 @@ def test_a_compiled_reward_sees_only_stand_ins():
 @pytest.mark.parametrize(
     ("call", "allocates"),
     [
-        (lambda: guards.sized(torch.zeros, 1 << 14, 1 << 13), True),
-        (lambda: guards.sized(torch.zeros, (64, 3)), False),
-        (lambda: guards.sized(torch.full, (64,), 1_000_000_000), False),
-        (lambda: guards.sized(torch.full, size=(1 << 27,), fill_value=1.0), True),
-        (lambda: guards.sized(torch.zeros(64, 3).repeat, 1, 2), False),
-        (lambda: guards.sized(torch.zeros(64, 3).repeat, 1 << 20, 1), True),
-        (lambda: guards.sized(torch.zeros(64).repeat_interleave, torch.tensor(1 << 25)), True),
-        (lambda: guards.sized(torch.zeros(64, 1).expand, -1, 3), False),
-        (lambda: guards.sized(torch.zeros(1 << 14, 1).expand, 1 << 14, 3), False),  # a whole horizon's worlds
-        (lambda: guards.sized(torch.zeros(1 << 14, 1).expand, (1 << 14, 1 << 13)), True),
-        (lambda: guards.sized(torch.zeros(1, 1 << 14).expand, 1 << 13, -1), True),
-        (lambda: guards.sized(torch.zeros(1 << 14, 13).new_zeros, (1 << 14, 3)), False),
-        (lambda: guards.sized(torch.zeros(1 << 14, 13).new_ones, 1 << 14, 1 << 13), True),
-        (lambda: guards.sized(torch.zeros(1 << 14, 13).new_full, (1 << 14,), 2.0), False),
-        (lambda: guards.sized(torch.arange, 5), False),
+        (lambda: guards.call_allocating(torch.zeros, 1 << 14, 1 << 13), True),
+        (lambda: guards.call_allocating(torch.zeros, (64, 3)), False),
+        (lambda: guards.call_allocating(torch.full, (64,), 1_000_000_000), False),
+        (lambda: guards.call_allocating(torch.full, size=(1 << 27,), fill_value=1.0), True),
+        (lambda: guards.call_allocating(torch.zeros(64, 3).repeat, 1, 2), False),
+        (lambda: guards.call_allocating(torch.zeros(64, 3).repeat, 1 << 20, 1), True),
+        (lambda: guards.call_allocating(torch.zeros(64).repeat_interleave, torch.tensor(1 << 25)), True),
+        (lambda: guards.call_allocating(torch.zeros(64, 1).expand, -1, 3), False),
+        (lambda: guards.call_allocating(torch.zeros(1 << 14, 1).expand, 1 << 14, 3), False),  # a whole horizon's worlds
+        (lambda: guards.call_allocating(torch.zeros(1 << 14, 1).expand, (1 << 14, 1 << 13)), True),
+        (lambda: guards.call_allocating(torch.zeros(1, 1 << 14).expand, 1 << 13, -1), True),
+        (lambda: guards.call_allocating(torch.zeros(1 << 14, 13).new_zeros, (1 << 14, 3)), False),
+        (lambda: guards.call_allocating(torch.zeros(1 << 14, 13).new_ones, 1 << 14, 1 << 13), True),
+        (lambda: guards.call_allocating(torch.zeros(1 << 14, 13).new_full, (1 << 14,), 2.0), False),
+        (lambda: guards.call_allocating(torch.arange, 5), False),
     ],
 )
 def test_allocations_are_bounded(call: Any, allocates: bool):

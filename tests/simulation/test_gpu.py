@@ -185,9 +185,9 @@ def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(ant, monkeyp
 
 
 def test_room_is_measured_on_the_model(ant):
-    assert capacity.measured(ant) == capacity.measured(ant)
-    assert capacity.measured(mujoco_models.physics_model("Cartpole")) == capacity.Sizes(16, 16)
-    assert capacity.measured(ant).constraints > 16
+    assert capacity.measure_sizes(ant) == capacity.measure_sizes(ant)
+    assert capacity.measure_sizes(mujoco_models.physics_model("Cartpole")) == capacity.Sizes(16, 16)
+    assert capacity.measure_sizes(ant).constraints > 16
 
 
 def test_a_model_that_warp_cannot_simulate_is_refused():

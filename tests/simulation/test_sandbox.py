@@ -131,10 +131,10 @@ def test_samples_are_plausible():
 
 
 def test_a_silent_child_is_a_failure():
-    assert dry_run._decoded(b"", 0).stage == "run"
-    assert dry_run._decoded(b'{"ok": true}', 0).ok is False
-    assert dry_run._decoded(b"", -11) == Verdict(False, "run", "it crashed the process that ran it (status -11)")
-    assert dry_run._decoded(b"", -9).stage == "limits"
+    assert dry_run._decode(b"", 0).stage == "run"
+    assert dry_run._decode(b'{"ok": true}', 0).ok is False
+    assert dry_run._decode(b"", -11) == Verdict(False, "run", "it crashed the process that ran it (status -11)")
+    assert dry_run._decode(b"", -9).stage == "limits"
 
 
 def test_the_checking_process_inherits_no_environment(monkeypatch: pytest.MonkeyPatch):

@@ -105,11 +105,11 @@ def test_a_reward_that_takes_longer_than_the_rest_of_its_training_is_dropped(tmp
 
 
 def test_the_memory_of_the_machine_is_divided_among_its_processes(monkeypatch, tmp_path):
-    monkeypatch.setattr(process, "installed_bytes", lambda: 32 << 30)
+    monkeypatch.setattr(process, "read_memory_size", lambda: 32 << 30)
     assert [process.memory_share(count) >> 30 for count in (1, 2, 4, 8, 64)] == [16, 12, 6, 3, 1]
     monkeypatch.undo()
     monkeypatch.setattr(process, "CONTROL_GROUP", tmp_path / "memory.max")
     process.CONTROL_GROUP.write_text("max\n")
-    assert process.installed_bytes() > 1 << 30
+    assert process.read_memory_size() > 1 << 30
     process.CONTROL_GROUP.write_text(f"{2 << 30}\n")
-    assert process.installed_bytes() == 2 << 30
+    assert process.read_memory_size() == 2 << 30

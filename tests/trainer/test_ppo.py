@@ -15,7 +15,7 @@ from trainer.networks import NetworkShape
 from trainer.ppo import (
     PPO,
     Minibatch,
-    adapted_learning_rate,
+    adapt_learning_rate,
     gaussian_kl,
     generalized_advantages,
     log_probability,
@@ -85,7 +85,7 @@ def test_kl_is_that_of_torch_distributions():
 def test_learning_rate_follows_kl_per_candidate_within_its_limits():
     rates = torch.tensor([3e-4, 3e-4, 3e-4, 1e-6, 1e-2])
     kl = torch.tensor([0.03, 0.01, 0.004, 1.0, 0.0])
-    adapted = adapted_learning_rate(rates, kl, target=0.01)
+    adapted = adapt_learning_rate(rates, kl, target=0.01)
     torch.testing.assert_close(adapted, torch.tensor([2e-4, 3e-4, 4.5e-4, 1e-6, 1e-2]))
 
 

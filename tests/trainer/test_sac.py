@@ -14,7 +14,7 @@ from simulation.noise import SharedNoise
 from trainer.experience import Experience
 from trainer.replay_buffer import ReplayBuffer, select
 from trainer.returns import VALUE_LIMIT, ReturnScale
-from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, packed, projected, squashed, temperature_slope
+from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, pack_rows, project, squash, temperature_slope
 from trainer.simba import SimbaShape, simba
 
 pytestmark = pytest.mark.slow
@@ -43,20 +43,20 @@ class TestProjection:
         probabilities, values = torch.zeros(ATOMS), torch.zeros(ATOMS)
         probabilities[[0, 1, 2]] = torch.tensor([0.5, 0.3, 0.2])
         values[[0, 1, 2]] = torch.tensor([0.03, 0.2, -0.97])
-        result = projected(probabilities, values)
+        result = project(probabilities, values)
         expected = torch.zeros(ATOMS)
         # 0.03 is 0.3 of the way from atom 50 to 51; 0.2 is atom 52; -0.97 is 0.3 of the way from atom 40 to 41
         expected[[50, 51, 52, 40, 41]] = torch.tensor([0.35, 0.15, 0.3, 0.14, 0.06])
         torch.testing.assert_close(result, expected, atol=1e-5, rtol=0)
 
     def test_values_beyond_the_limits_count_at_the_limits(self):
-        result = projected(torch.tensor([0.25] * 4 + [0.0] * 97), torch.tensor([-9.0, -5.0, 5.0, 7.0] + [0.0] * 97))
+        result = project(torch.tensor([0.25] * 4 + [0.0] * 97), torch.tensor([-9.0, -5.0, 5.0, 7.0] + [0.0] * 97))
         assert (result[0], result[-1], result.sum()) == pytest.approx((0.5, 0.5, 1.0))
 
     def test_the_mean_is_kept(self):
         probabilities = torch.softmax(torch.randn(3, 7, ATOMS), -1)
         values = torch.rand(3, 7, ATOMS) * 9.9 - 4.95
-        means = projected(probabilities, values) @ torch.linspace(-VALUE_LIMIT, VALUE_LIMIT, ATOMS)
+        means = project(probabilities, values) @ torch.linspace(-VALUE_LIMIT, VALUE_LIMIT, ATOMS)
         torch.testing.assert_close(means, (probabilities * values).sum(-1), atol=1e-4, rtol=1e-4)
 
 
@@ -70,7 +70,7 @@ def test_the_temperature_rises_where_there_is_less_entropy_than_wanted():
 
 def test_log_densities_are_those_of_torch_distributions():
     mean, raw, noise = torch.randn(2, 5, 3), torch.randn(2, 5, 3), torch.randn(1, 5, 3)
-    actions, log_probs = squashed(mean, raw, noise)
+    actions, log_probs = squash(mean, raw, noise)
     std = (LOG_STD[0] + 0.5 * (LOG_STD[1] - LOG_STD[0]) * (1 + raw.tanh())).exp()
     reference = TransformedDistribution(Normal(mean, std), [TanhTransform(cache_size=1)])
     u = mean + std * noise
@@ -166,7 +166,7 @@ def experience(candidates: int, seed: int = 0) -> Experience:
 
 def test_what_followed_a_time_out_is_the_last_observation_and_a_fall_goes_nowhere():
     data = experience(2)
-    rows = packed(data).view(2, 8, 4, -1)
+    rows = pack_rows(data).view(2, 8, 4, -1)
     following, goes_on = rows[..., 3:6], rows[..., -1]
     assert torch.equal(following[:, 5, 3], data.final_observations[5][:, 3])
     assert torch.equal(following[:, 5, 2], data.observations[:, 6, 2])

@@ -14,7 +14,7 @@ from tests.trainer.test_sac import experience, learner
 from tests.trainer.test_sac_runs import SHORT
 from trainer.records import TrainJob, preset_of, states_at_once
 from trainer.run import split
-from trainer.sac import SAC, packed, packed_together, with_own_rewards
+from trainer.sac import SAC, pack_rows, pack_together, with_own_rewards
 from trainer.scoring import Scorer, score_horizon
 
 pytestmark = pytest.mark.slow
@@ -51,11 +51,11 @@ def test_every_candidates_states_have_the_rewards_of_all_functions(tmp_path):
 def test_minibatches_have_equal_states_and_own_rewards():
     data = experience(2)
     of_all = torch.arange(2 * 2 * 8 * 4.0).view(2, 2, 8, 4)
-    (together,) = packed_together(data, of_all)
+    (together,) = pack_together(data, of_all)
     chosen = [0, 5, 31, 32, 63]
     first, second = with_own_rewards(together[chosen], 3 + 3 + 2 + 1)
     assert (first[:, 8].tolist(), second[:, 8].tolist()) == ([0, 5, 31, 32, 63], [64, 69, 95, 96, 127])
-    expected = packed(data).flatten(0, 1)[chosen]
+    expected = pack_rows(data).flatten(0, 1)[chosen]
     for rows in (first, second):
         assert torch.equal(rows[:, [*range(8), 9]], expected[:, [*range(8), 9]])
 
@@ -137,7 +137,7 @@ def test_actions_that_are_not_finite_reach_nobody_elses_replay():
     data.actions[1, 3] = torch.nan
     shared = SAC(3, 2, learner(1).preset, [1, 1], mixed_precision=False, shared_experience=True)
     data = replace(data, rewards_of_all=torch.zeros(2, 2, 8, 4))
-    shared.replay.add(packed_together(data, data.rewards_of_all))
+    shared.replay.add(pack_together(data, data.rewards_of_all))
     assert shared.replay.rows.isfinite().all()
 
 

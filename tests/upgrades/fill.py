@@ -235,9 +235,9 @@ def main(folder: Path) -> None:
     ]
     answers, programs = ({RIGHT: 0.6, WRONG: 0.4}, {GOOD: 0.6, HALF: 0.4})
     with (
-        serve.running(key=KEY) as served,
-        simulated.running(simulated.SimulatedReasoner(answers)) as answering,
-        simulated.running(simulated.SimulatedReasoner(programs)) as programming,
+        serve.run_server(key=KEY) as served,
+        simulated.run_server(simulated.SimulatedReasoner(answers)) as answering,
+        simulated.run_server(simulated.SimulatedReasoner(programs)) as programming,
     ):
         models(served.base_url, answering.base_url, programming.base_url)
         for what, step in done:

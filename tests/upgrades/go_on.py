@@ -40,9 +40,9 @@ ENDS = ("thanks", "withdrawn", "stopped", "check_failed", "closed", "left", "unk
 def at_work() -> Iterator[None]:
     """Models answer again, under other addresses; trainings, films and checks take no time."""
     with (
-        serve.running(key=KEY) as served,
-        simulated.running(simulated.SimulatedReasoner(ANSWERS)) as answering,
-        simulated.running(simulated.SimulatedReasoner({GOOD: 0.6, HALF: 0.4})) as programming,
+        serve.run_server(key=KEY) as served,
+        simulated.run_server(simulated.SimulatedReasoner(ANSWERS)) as answering,
+        simulated.run_server(simulated.SimulatedReasoner({GOOD: 0.6, HALF: 0.4})) as programming,
         fake_processes.replace_processes(Path(settings.DATA_DIR) / "media" / "clips"),
         without_undo_time(),
     ):

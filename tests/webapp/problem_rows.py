@@ -37,7 +37,7 @@ def add_problem() -> Problem:
 @contextmanager
 def model(answers: dict[str, float]) -> Iterator[tuple[LanguageModel, Any]]:
     """A row for a running simulated server, and the server."""
-    with simulated.running(SimulatedReasoner(answers)) as server:
+    with simulated.run_server(SimulatedReasoner(answers)) as server:
         row = LanguageModel.objects.create(
             name="simulated", kind=LanguageModel.Kind.OPENAI, base_url=server.base_url, model=simulated.NAME
         )

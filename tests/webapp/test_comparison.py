@@ -23,7 +23,7 @@ from tests import short_training
 from tests.webapp import fake_workers
 from tests.webapp.fake_workers import SOURCE
 from tests.webapp.servers import embedded, have_ended, processes, wait_for
-from trainer.machine import described
+from trainer.machine import describe_machine
 from webapp.bench.experiments import overview
 from webapp.comparisons import csv_tables, experiment_results, foreground, published, report, report_details
 from webapp.comparisons.models import Comparison
@@ -366,11 +366,11 @@ def test_an_experiment_that_was_ended_early_is_named(finished_plan: Plan, tmp_pa
 
 
 def test_the_report_says_what_tried_the_candidates(finished_plan: Plan, tmp_path: Path) -> None:
-    here = f"{described()} by Prefine {provenance.read_version()}"
+    here = f"{describe_machine()} by Prefine {provenance.read_version()}"
     assert f"Tried and reported on {here}." in report.write_report(finished_plan, tmp_path).read_text()
     with (tmp_path / "experiments.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert {row["machine"] for row in rows[:3]} == {described()} and rows[3]["machine"] == ""
+    assert {row["machine"] for row in rows[:3]} == {describe_machine()} and rows[3]["machine"] == ""
     assert rows[0]["version"] == provenance.read_version() and provenance.read_commit() in provenance.read_version()
     first, other, second, _ = (Experiment.objects.get(public_id=row["public_id"]) for row in rows)
     moved = first.jobs.filter(kind="train").latest("pk")
@@ -381,7 +381,10 @@ def test_the_report_says_what_tried_the_candidates(finished_plan: Plan, tmp_path
         job.save()
     report_details._finished.clear()  # another process writes this report
     text = report.write_report(finished_plan, tmp_path).read_text()
-    machines, versions = f"{described()}; another one; an unknown machine", f"{provenance.read_version()}; 9; unknown"
+    machines, versions = (
+        f"{describe_machine()}; another one; an unknown machine",
+        f"{provenance.read_version()}; 9; unknown",
+    )
     assert f"Tried on {machines} by Prefine {versions}. Reported on {here}." in text
 
 

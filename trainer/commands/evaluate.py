@@ -36,7 +36,7 @@ def policies(path: Path, candidate: int | None) -> list[Path]:
     folder = path / "checkpoints" / "policies" if (path / "job.json").exists() else path
     found = {int(file.stem): file for file in folder.glob("*.pt") if file.stem.isdigit()}
     if not found:
-        raise ValueError(_nothing_in(path))
+        raise ValueError(_describe_nothing(path))
     if candidate is not None and candidate not in found:
         known = ", ".join(map(str, sorted(found)))
         raise ValueError(f"{path} has no policy of candidate {candidate}; it has those of: {known}")
@@ -44,7 +44,7 @@ def policies(path: Path, candidate: int | None) -> list[Path]:
     return [found[index] for index in chosen]
 
 
-def _nothing_in(path: Path) -> str:
+def _describe_nothing(path: Path) -> str:
     if (path / "job.json").exists():
         try:
             result = read_result(path)

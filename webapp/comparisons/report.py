@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from trainer.machine import described
+from trainer.machine import describe_machine
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
 from webapp.comparisons import csv_tables, experiment_results, published, report_figures
@@ -113,7 +113,7 @@ def _name_experiment(result: Result) -> str:
 def _describe_makers(finished: Sequence[Result]) -> str:
     """The versions and machines that tried the candidates, and the one that writes the report."""
     tried = (_list_once(r.machine for r in finished), _list_once(r.version for r in finished))
-    own = ([described()], [provenance.read_version()])
+    own = ([describe_machine()], [provenance.read_version()])
     if tried == own:
         return f"Tried and reported on {_describe_maker(*own)}."
     return f"{f'Tried on {_describe_maker(*tried)}. ' if finished else ''}Reported on {_describe_maker(*own)}."

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from llm import methods, records, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
-from llm.records import Judged, Pick, Problem, meaning, payload, result_to_json, shown
+from llm.records import Judged, Pick, Problem, list_shown, meaning, payload, result_to_json
 from simulation import catalog
 from webapp.experiments import events, jobs, provenance, request_results, revisions
 from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
@@ -278,7 +278,7 @@ def _report_upgrade(experiment: Experiment, state: replay.Open, request: Request
 
 def _judge_request(experiment: Experiment, request: Request, asked: Judged, created: bool) -> bool:
     """Have a request judged: at once if the judge can or one candidate is left, else by a model, else by people."""
-    judge, judgement, seen, result = experiment.judge_info, get_judgement(request), shown(asked), None
+    judge, judgement, seen, result = experiment.judge_info, get_judgement(request), list_shown(asked), None
     if len(seen) == 1:
         result = judgement.build_result(request.payload, PersonChoice(Pick(seen[0].candidate.id, None)))
     elif judge.decide:

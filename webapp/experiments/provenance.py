@@ -8,7 +8,7 @@ from functools import cache
 from django.conf import settings
 
 from trainer import run
-from trainer.machine import described
+from trainer.machine import describe_machine
 from webapp.experiments import run_folder
 from webapp.experiments.models import Request
 
@@ -18,7 +18,7 @@ CODE = ("simulation", "trainer", "llm", "programs", "webapp")
 
 def describe_installation() -> dict[str, str]:
     """The version and machine of this process."""
-    return {"version": read_version(), "machine": described()}
+    return {"version": read_version(), "machine": describe_machine()}
 
 
 def describe_worker(request: Request | None) -> dict[str, str]:

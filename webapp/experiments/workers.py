@@ -52,7 +52,7 @@ def register(name: str, kind: str, device: str) -> Worker:
         "version": provenance.get_running_version(),
         "protocol": PROTOCOL,
         "device": device,
-        "machine": machine.described(),
+        "machine": machine.describe_machine(),
         "started_at": now,
         "heartbeat": now,
         "stopped_at": None,

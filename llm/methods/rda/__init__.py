@@ -7,7 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llm.errors import MethodError, unscored_text
+from llm.errors import MethodError, explain_missing_score
 from llm.messages import first_prompt
 from llm.method import Method, Option
 from llm.methods.rda import prompts
@@ -181,7 +181,7 @@ def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, war
 def score(outcome: Outcome) -> float:
     """The task's metric (RTS) of a candidate. Raises MethodError where it has none."""
     if outcome.rts is None:
-        raise MethodError(unscored_text(outcome.candidate.id, "use rda or rda_judged"))
+        raise MethodError(explain_missing_score(outcome.candidate.id, "use rda or rda_judged"))
     return outcome.rts
 
 

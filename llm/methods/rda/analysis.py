@@ -31,7 +31,7 @@ class Finding:
 def read_analysis(text: str, count: int) -> tuple[Finding, ...]:
     """One finding for each of `count` subtasks; one that the answer leaves out, or does not score, was not seen."""
     blocks = _blocks(text)
-    return tuple(_finding(blocks.get(number, "")) for number in range(1, count + 1))
+    return tuple(_read_finding(blocks.get(number, "")) for number in range(1, count + 1))
 
 
 def scores_any(text: str, count: int) -> bool:
@@ -58,16 +58,16 @@ def _score(block: str) -> float | None:
     return round(2 * min(float(found[1].replace(",", ".")), 1.0)) / 2
 
 
-def _finding(block: str) -> Finding:
+def _read_finding(block: str) -> Finding:
     score = _score(block)
     if score is None:
-        return Finding(0.0, _labelled_text(block, "behaviour"), reason=UNSEEN)
-    evidence = _labelled_text(block, "evidence")
+        return Finding(0.0, _find_labelled_text(block, "behaviour"), reason=UNSEEN)
+    evidence = _find_labelled_text(block, "evidence")
     evidence = "" if _NOTHING.match(evidence) else evidence
-    return Finding(score, _labelled_text(block, "behaviour"), evidence, _labelled_text(block, "reason"))
+    return Finding(score, _find_labelled_text(block, "behaviour"), evidence, _find_labelled_text(block, "reason"))
 
 
-def _labelled_text(block: str, label: str) -> str:
+def _find_labelled_text(block: str, label: str) -> str:
     found = re.search(rf"{label}\W{{0,4}}:\W*(.+)", block, re.IGNORECASE)
     return found[1].strip().strip("*").strip() if found else ""
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from llm.judges.panel import tags_text
 from llm.messages import chat, context_text, number, problem_text, states_text, trace_text
-from llm.methods.rda.subtasks import numbered_text
+from llm.methods.rda.subtasks import number_subtasks
 from llm.prompts import render
 from llm.records import Message, Outcome, Pick, Problem
 
@@ -18,7 +18,7 @@ def subtasks_prompt(problem: Problem) -> tuple[Message, ...]:
 
 def reward_prompt(problem: Problem, subtasks: Sequence[str]) -> tuple[Message, ...]:
     """Asks for the first reward functions, one component a subtask."""
-    return chat(render("rda_first", problem=problem_text(problem), subtasks=numbered_text(subtasks)))
+    return chat(render("rda_first", problem=problem_text(problem), subtasks=number_subtasks(subtasks)))
 
 
 def reflection_prompt(
@@ -29,7 +29,7 @@ def reflection_prompt(
         render(
             "rda_reflect",
             problem=problem_text(problem),
-            subtasks=numbered_text(subtasks),
+            subtasks=number_subtasks(subtasks),
             iteration=iteration,
             source=best.candidate.annotated_source,
             trace=trace_text(best.trace),
@@ -45,7 +45,7 @@ def analysis_prompt(problem: Problem, subtasks: Sequence[str], outcome: Outcome,
         render(
             "rda_look",
             context=context_text(problem),
-            subtasks=numbered_text(subtasks),
+            subtasks=number_subtasks(subtasks),
             source=outcome.candidate.annotated_source,
             trace=trace_text(outcome.trace),
             states="" if frames else states,
@@ -56,7 +56,7 @@ def analysis_prompt(problem: Problem, subtasks: Sequence[str], outcome: Outcome,
 
 def revision_prompt(problem: Problem, subtasks: Sequence[str], analysis: str) -> tuple[Message, ...]:
     """Asks which one subtask, if any, is to be put differently in view of the analysis."""
-    text = render("rda_revise", problem=problem_text(problem), subtasks=numbered_text(subtasks), analysis=analysis)
+    text = render("rda_revise", problem=problem_text(problem), subtasks=number_subtasks(subtasks), analysis=analysis)
     return chat(text)
 
 

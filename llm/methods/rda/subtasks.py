@@ -28,7 +28,7 @@ def read_subtasks(text: str, task: str) -> tuple[str, ...]:
     return tuple(items) or (f"Success: {task.strip()}",)
 
 
-def numbered_text(subtasks: Sequence[str]) -> str:
+def number_subtasks(subtasks: Sequence[str]) -> str:
     """The subtasks as a list, one a line, from 1."""
     return "\n".join(f"{i}. {subtask}" for i, subtask in enumerate(subtasks, 1))
 

@@ -38,22 +38,22 @@ def only_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
 def with_elites(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent and one to three elites."""
     found = tree.sample_elites(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
-    return [*only_parent(rng, root, parent), *numbered("Elite reward function", found)]
+    return [*only_parent(rng, root, parent), *number_nodes("Elite reward function", found)]
 
 
 def along_path(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The last two to four nodes of the way from the root to the parent, or all where there are fewer."""
     earlier = parent.path()[-rng.randint(FEWEST, MOST) : -1]
-    return [*numbered("Reward function on the path", earlier), *only_parent(rng, root, parent)]
+    return [*number_nodes("Reward function on the path", earlier), *only_parent(rng, root, parent)]
 
 
 def with_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent and one to three nodes of other branches."""
     found = tree.sample_branches(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
-    return [*only_parent(rng, root, parent), *numbered("Reward function of another branch", found)]
+    return [*only_parent(rng, root, parent), *number_nodes("Reward function of another branch", found)]
 
 
-def numbered(title: str, nodes: Sequence[Node]) -> list[Shown]:
+def number_nodes(title: str, nodes: Sequence[Node]) -> list[Shown]:
     """These nodes, the oldest first, each under the title and its number from 1."""
     return [Shown(f"{title} {i}", node) for i, node in enumerate(sorted(nodes, key=tree.age), 1)]
 
@@ -96,7 +96,7 @@ def expansion(actions: str) -> tuple[Action, ...]:
 
 def first_prompt(problem: Problem, thinking: bool) -> Prompt:
     """What the initial children are written from."""
-    return Prompt(chat(render("rf_first", problem=problem_text(problem), thinking=_thinking(thinking))))
+    return Prompt(chat(render("rf_first", problem=problem_text(problem), thinking=_ask_for_thought(thinking))))
 
 
 def expand_prompt(
@@ -108,13 +108,13 @@ def expand_prompt(
         problem=problem_text(problem),
         nodes=join_texts("\n\n", [node_text(shown) for shown in action.look(rng, root, parent)]),
         move=action.move,
-        thinking=_thinking(thinking),
+        thinking=_ask_for_thought(thinking),
         instruction=render(action.prompt),
     )
     return make_prompt(chat, text)
 
 
-def _thinking(wanted: bool) -> str:
+def _ask_for_thought(wanted: bool) -> str:
     return render("rf_thinking") if wanted else ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from llm.errors import MethodError, unscored_text
+from llm.errors import MethodError, explain_missing_score
 from llm.judges.panel import Comparison, bradley_terry, comparisons
 from llm.methods.rf_agent.actions import score_text
 from llm.methods.rf_agent.tree import Node
@@ -33,7 +33,7 @@ class ByMetric:
         """Asks no judge. Raises MethodError where a node has no task score."""
         for node in root.below():
             if node.trained.rts is None:
-                raise MethodError(unscored_text(node.id, "use RF-Agent with a judge"))
+                raise MethodError(explain_missing_score(node.id, "use RF-Agent with a judge"))
             node.score, node.verdicts = node.trained.rts, [score_text(node.trained)]
         yield from ()
 

@@ -90,7 +90,7 @@ class Host:
         if self._free is not None:
             p, v = self._free
             quaternion = torch.roll(positions[:, p + 3 : p + 7], -1, dims=1)
-            spin = _rotated(quaternion, velocities[:, v + 3 : v + 6])
+            spin = _rotate(quaternion, velocities[:, v + 3 : v + 6])
             parts = (positions[:, p : p + 3], quaternion, velocities[:, v : v + 3], spin)
             self._root[rows] = torch.cat(parts, dim=1)
         self._placed[rows] = True
@@ -266,7 +266,7 @@ class Host:
         if self._free is not None:
             v = self._free[1]
             values[:, v : v + 3] = self._root[:, 7:10]
-            values[:, v + 3 : v + 6] = _rotated(_conjugate(self._root[:, 3:7]), self._root[:, 10:13])
+            values[:, v + 3 : v + 6] = _rotate(_conjugate(self._root[:, 3:7]), self._root[:, 10:13])
         return values
 
     def _qfrc_actuator(self) -> torch.Tensor:
@@ -282,7 +282,7 @@ class Host:
         for site in self._model["sites"]:
             body = self._rigid[:, self._bodies[site["body"]]]
             local = torch.tensor(site["position"], device=self._device).expand(self._worlds, 3)
-            places.append(body[:, :3] + _rotated(body[:, 3:7], local))
+            places.append(body[:, :3] + _rotate(body[:, 3:7], local))
         return torch.stack(places, dim=1)
 
     def _sensordata(self) -> torch.Tensor:
@@ -306,7 +306,7 @@ def _conjugate(quaternion: torch.Tensor) -> torch.Tensor:
     return torch.cat((-quaternion[:, :3], quaternion[:, 3:]), dim=1)
 
 
-def _rotated(quaternion: torch.Tensor, vector: torch.Tensor) -> torch.Tensor:
+def _rotate(quaternion: torch.Tensor, vector: torch.Tensor) -> torch.Tensor:
     """Vectors (n, 3) rotated by quaternions xyzw (n, 4)."""
     axis, scalar = quaternion[:, :3], quaternion[:, 3:]
     twice = 2.0 * torch.cross(axis, vector, dim=1)

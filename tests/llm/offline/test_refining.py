@@ -8,12 +8,12 @@ from llm.offline.reading import Example, Reading, Row
 from llm.offline.refining import (
     STRATEGIES,
     Search,
+    adjust_by_trace,
     away_from_rejected,
     emphasise_goal,
     enrich,
     goal_or_balance,
     meaning,
-    mind_the_trace,
     refine,
     restructure,
 )
@@ -93,27 +93,27 @@ def test_the_enriched_one_stays_near_and_has_one_thing_that_nobody_had():
 
 def test_what_drowns_the_rest_shrinks():
     search = searching(rows(ahead=0.1, posture=3.0, effort=0.1))
-    mind_the_trace(search)
+    adjust_by_trace(search)
     assert weight(search, "posture") == pytest.approx(0.12)
     assert weight(search, "ahead") == 2.0
 
 
 def test_the_goal_itself_may_dominate():
     search = searching(rows(ahead=30.0, posture=1.0, effort=1.0))
-    mind_the_trace(search)
+    adjust_by_trace(search)
     assert weight(search, "ahead") >= 2.0 and "x 0.3" not in str(search.done)
 
 
 def test_what_is_flat_gets_another_temperature():
     search = searching(rows(ahead=1.0, posture="0.4", effort=0.5))
-    mind_the_trace(search)
+    adjust_by_trace(search)
     (temperature,) = search.program.temperatures("posture")
     assert temperature.value in (0.2, 1.25)
 
 
 def test_what_is_negligible_is_dropped():
     search = searching(rows(ahead=1.0, posture=0.5, effort=0.001))
-    mind_the_trace(search)
+    adjust_by_trace(search)
     assert list(search.program.components()) == ["ahead", "posture"]
 
 

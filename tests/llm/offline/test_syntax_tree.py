@@ -5,7 +5,7 @@ import pytest
 
 from llm.offline.drafting import Component, component
 from llm.offline.quantities import LESS, MORE, Quantity
-from llm.offline.syntax_tree import Program, joined, scaled, terms
+from llm.offline.syntax_tree import Program, join_terms, scale_node, terms
 
 OURS = """\
 def compute_reward(
@@ -181,7 +181,7 @@ def test_temperatures_of_a_component():
 @pytest.mark.parametrize("text", ["a + b - c", "a - (b - c)", "a - (b + c) + d", "-a + b"])
 def test_terms_and_joined_are_inverse(text):
     node = ast.parse(text, mode="eval").body
-    again = ast.unparse(ast.fix_missing_locations(joined(terms(node))))
+    again = ast.unparse(ast.fix_missing_locations(join_terms(terms(node))))
     values = {"a": 1, "b": 10, "c": 100, "d": 1000}
     assert eval(again, values) == eval(text, values)
 
@@ -191,7 +191,7 @@ def test_terms_and_joined_are_inverse(text):
 )
 def test_scaled_multiplies(text):
     node = ast.parse(text, mode="eval").body
-    again = ast.unparse(ast.fix_missing_locations(scaled(node, 2.5)))
+    again = ast.unparse(ast.fix_missing_locations(scale_node(node, 2.5)))
     values = {"a": 3.0, "b": 5.0}
     assert eval(again, values) == pytest.approx(2.5 * eval(text, values))
 

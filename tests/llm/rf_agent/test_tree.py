@@ -30,7 +30,7 @@ def family():
 
 
 def test_a_prompt_shows_nodes_from_the_oldest_on():
-    shown = actions.numbered("Elite reward function", [node("2-1"), node("1-10"), node("1-2")])
+    shown = actions.number_nodes("Elite reward function", [node("2-1"), node("1-10"), node("1-2")])
     assert [(s.title[-1], s.node.id) for s in shown] == [("1", "1-2"), ("2", "1-10"), ("3", "2-1")]
 
 

@@ -27,7 +27,7 @@ def read_prompt_spans(experiment: Experiment) -> tuple[tuple[PromptSpan, ...], i
     aside = [ended for status, ended, *_ in rows if status == Request.Status.ASIDE and ended]
     prompts = [(step, version, number) for status, _, step, version, number in rows if status != Request.Status.ASIDE]
     rounds = {step: number for step, _, number in prompts}
-    spans = replay.asked_by((step, _shorten_commit(version)) for step, version, _ in prompts)
+    spans = replay.group_versions((step, _shorten_commit(version)) for step, version, _ in prompts)
     return tuple(PromptSpan(step, rounds[step], version) for step, version in spans), len(aside)
 
 

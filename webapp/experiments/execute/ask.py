@@ -165,7 +165,7 @@ def format_values(file: Path | None, count: int) -> str:
 def build_judgement(request: Request) -> Question:
     """The question to a model as the judge, with pictures of each candidate if the experiment wants them."""
     experiment, judged, seed = request.experiment, loop.build_judged(request), loop.derive_seed(request)
-    keys = [outcome.candidate.id for outcome in records.shown(judged)] if experiment.judge_frames else []
+    keys = [outcome.candidate.id for outcome in records.list_shown(judged)] if experiment.judge_frames else []
     pictures = {key: frames.read_candidate_frames(experiment, key, experiment.judge_frames) for key in keys}
     counts = {key: len(found) for key, found in pictures.items()}
     asked = model_judge.question(judged, loop.describe_task(experiment), seed, counts)

@@ -57,7 +57,7 @@ def holds_finished_job(folder: Path, job: TrainJob) -> bool:
         result = read_result(folder)
         if result is None or result.error or result.cancelled or not all(c.ok for c in result.candidates):
             return False
-        return read_job(folder) == job and run.trained_on(folder, job) == run.device()
+        return read_job(folder) == job and run.read_device(folder, job) == run.device()
     except (OSError, AttributeError, LookupError, TypeError, ValueError):  # gone meanwhile, damaged, no such device
         return False
 

@@ -75,7 +75,7 @@ def work(kind: str, name: str) -> int:
 def find_device() -> str:
     """The device with a GPU's name."""
     try:
-        return " ".join(run.device_and_gpu(run.asked_for())).strip()
+        return " ".join(run.device_and_gpu(run.read_device_setting())).strip()
     except ValueError as error:
         raise CommandError(str(error)) from error
 
