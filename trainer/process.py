@@ -28,7 +28,7 @@ CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 
 
 def memory_share(processes: int) -> int:
-    """What each of so many training processes on this machine may take."""
+    """The bytes of memory that each of `processes` training processes on this machine may take."""
     return min(MOST_MEMORY, max(LEAST_MEMORY, int(SHARED * read_memory_size()) // processes))
 
 

@@ -31,7 +31,7 @@ def check_database() -> None:
 
 
 def list_missing_migrations() -> list[str]:
-    """Migrations of this version that the database lacks. One that a newer version added is none of them."""
+    """Migrations of this version that the database lacks. Migrations that only a newer version has do not count."""
     applied = MigrationRecorder(connection).applied_migrations()
     return sorted(f"{app}.{name}" for app, name in list_known_migrations() if (app, name) not in applied)
 

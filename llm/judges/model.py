@@ -72,7 +72,7 @@ def names_one(text: str, choices: int) -> bool:
 
 
 def _find_named(pattern: re.Pattern[str], text: str, order: Sequence[Outcome]) -> Outcome | None:
-    """The outcome whose number stands behind the word; None for none, and for a number that is none."""
+    """The outcome whose number stands behind the word; None where no outcome has such a number."""
     number = _number(pattern, text, len(order))
     return order[number - 1] if number else None
 

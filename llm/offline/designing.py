@@ -24,7 +24,7 @@ _NUMBERED = re.compile(r"^(\d+)\.\s+(.+)$", re.MULTILINE)
 
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
-    """The answer, without the notice; None when the prompt is none of these."""
+    """The answer, without the notice; None for every other prompt."""
     parts = sections(read_user_text(messages))
     asked = next((title for title, _ in reversed(parts) if title.startswith("Now: ")), "")
     quantities = derive(reading)

@@ -48,7 +48,7 @@ class Family:
 
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
-    """The answer, without the notice; None when the prompt is none of these."""
+    """The answer, without the notice; None for every other prompt."""
     parts = sections(read_user_text(messages))
     move = next((m[1].strip() for title, _ in parts if (m := _MOVE.match(title))), "")
     if move in ("restate the thought", "verify"):

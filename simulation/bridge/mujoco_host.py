@@ -1,4 +1,4 @@
-"""MuJoCo, or MuJoCo Warp where the device is none of the CPU's, behind the bridge. Runs in this program's Python."""
+"""MuJoCo, or on a GPU MuJoCo Warp, behind the bridge. Runs in this program's Python."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ Studio.player = (root, { fps, onReady, onReplay }) => {
     for (const video of videos()) if (exactly ? Math.abs(video.currentTime - at) > 0.001 : true) video.currentTime = at;
     draw();
   }
-  /** Stops, and goes to the middle of a frame so many frames away: an edge may show either side of it. */
+  /** Stops, and goes on by this many frames, to the middle of one: an edge may show either side of it. */
   function step(frames) {
     count.steps += 1;
     const frame = Math.floor(time() * fps + 0.001) + frames;

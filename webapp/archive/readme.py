@@ -42,7 +42,7 @@ How many
 {counts}
 What is not here
   No names, no e-mail addresses, no recruitment ids, no personal links, no keys of language models. People have
-  pseudonyms{labels}. Which pseudonym belongs to whom is in no export.
+  pseudonyms{labels}. No export says who a pseudonym stands for.
 {sealed}
 {withheld}
 Good to know

@@ -309,7 +309,7 @@ def _check_text(value: Any, where: str) -> None:
         if isinstance(item, str) and ("\0" in item or not _is_encodable(item)):
             raise Refused(f"{where}: holds characters that no text has.")
         if isinstance(item, float) and not math.isfinite(item):
-            raise Refused(f"{where}: holds a number that is none.")
+            raise Refused(f"{where}: holds NaN or an infinite number.")
         if isinstance(item, dict):
             stack += [*item.keys(), *item.values()]
         elif isinstance(item, list):

@@ -9,6 +9,7 @@ from django import forms
 
 from llm.methods import OFFERED
 from simulation import catalog
+from webapp.bench.form_fields import set_choices
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
 from webapp.experiments.models import LoopSettings
 from webapp.experiments.models.loop_settings import find_refused
@@ -24,13 +25,12 @@ class LoopForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "method" in self.fields:
-            self.fields["method"].choices = [(method.name, method.title) for method in OFFERED.values()]  # type: ignore[attr-defined]
+            set_choices(self, "method", [(method.name, method.title) for method in OFFERED.values()])
         if "task" in self.fields:
             robots = [(name, name) for name in catalog.tasks()]
-            self.fields["task"].choices = [("Robots", robots), ("Problems", lookup.list_choices())]  # type: ignore[attr-defined]
-            for name in {"method", "judge", "training_start"} & set(
-                self.fields
-            ):  # bench/admin.js offers what the chosen task takes
+            set_choices(self, "task", [("Robots", robots), ("Problems", lookup.list_choices())])
+            refusing = {"method", "judge", "training_start"}
+            for name in refusing & set(self.fields):  # bench/admin.js offers what the chosen task takes
                 self.fields[name].widget.attrs["data-refused"] = json.dumps(find_refused(name))
 
     def clean(self) -> dict[str, Any]:

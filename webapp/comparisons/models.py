@@ -72,7 +72,7 @@ class Comparison(models.Model):
         max_length=60,
         blank=True,
         help_text="Experiments with the same settings that exist already are read, not run again. A label of your own "
-        "runs everything anew.",
+        "runs everything again.",
     )
     elsewhere = models.JSONField(default=dict, editable=False)
     """The tables of an uploaded report (csv_tables.READ_BACK), by name: what is finished there is not run."""

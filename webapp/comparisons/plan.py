@@ -21,7 +21,7 @@ from simulation import catalog
 from simulation.names import find_name
 from webapp.experiments import judges
 from webapp.experiments.models import Experiment, LanguageModel
-from webapp.experiments.options import parse_options
+from webapp.experiments.options import format_value, parse_options
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
 
@@ -51,7 +51,7 @@ class Arm:
         """What it is called; unique within its comparison (`name_arms`)."""
         if self.name:
             return self.name
-        extra = ", ".join(f"{name}={_format_value(value)}" for name, value in self.options)
+        extra = ", ".join(f"{name}={format_value(value)}" for name, value in self.options)
         title = find_method(self.method).title + (f" ({extra})" if extra else "")
         return f"{title}, {self.difference}" if self.difference else title
 
@@ -68,10 +68,6 @@ class Arm:
     def settings(self) -> dict[str, Any]:
         own = {"budget": self.budget} if self.budget else {}
         return find_method(self.method).settings({**dict(self.options), **own})
-
-
-def _format_value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else f"{value}"
 
 
 def parse_arm(text: str, candidates: int) -> Arm:

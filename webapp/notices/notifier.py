@@ -40,7 +40,7 @@ CHANNELS: dict[Notice.Channel, dict[str, bool]] = {
     Notice.Channel.EMAIL: {"participant__address__isnull": False, "participant__study__notify_email": True},
     Notice.Channel.PUSH: {"participant__subscriptions__isnull": False, "participant__study__notify_push": True},
 }
-"""The places of participants whom each channel can reach."""
+"""Filters for the assignments of participants that each channel can reach."""
 
 
 def tick() -> None:

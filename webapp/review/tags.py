@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext_noop
 
 from simulation.catalog import TaskInfo as RobotTask
+from webapp.base.lines import split_lines
 from webapp.problems.lookup import TaskInfo
 from webapp.studies.models import Study
 
@@ -39,11 +40,11 @@ KNOWN = (
 
 
 def find_best(study: Study, info: TaskInfo) -> Sequence[str]:
-    return study.list_reasons(study.reasons_best) or _find_task_reasons(info, "reasons_best") or _general(info)[0]
+    return split_lines(study.reasons_best) or _find_task_reasons(info, "reasons_best") or _general(info)[0]
 
 
 def find_worst(study: Study, info: TaskInfo) -> Sequence[str]:
-    return study.list_reasons(study.reasons_worst) or _find_task_reasons(info, "reasons_worst") or _general(info)[1]
+    return split_lines(study.reasons_worst) or _find_task_reasons(info, "reasons_worst") or _general(info)[1]
 
 
 def _find_task_reasons(info: TaskInfo, name: str) -> Sequence[str]:

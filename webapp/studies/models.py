@@ -11,6 +11,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.urls import reverse
 
+from webapp.base.lines import split_lines
 from webapp.experiments.models import Experiment, LoopSettings
 from webapp.studies.texts.models import Speaker, Spoken, StudyTranslation  # noqa: F401 (Django finds models here)
 
@@ -24,7 +25,7 @@ MOST_REASONS, LONGEST_REASON = 12, 60
 
 def check_reasons(text: str) -> None:
     """Reasons are buttons below a round: few, short, and each there once."""
-    lines = Study.list_reasons(text)
+    lines = split_lines(text)
     if len(lines) > MOST_REASONS:
         raise ValidationError(f"Give at most {MOST_REASONS} reasons.")
     if any(len(line) > LONGEST_REASON for line in lines):
@@ -131,10 +132,6 @@ class Study(Spoken):
     def __str__(self) -> str:
         return self.title
 
-    @staticmethod
-    def list_reasons(text: str) -> list[str]:
-        return [line.strip() for line in text.splitlines() if line.strip()]
-
     @property
     def consent_hash(self) -> str:
         return hashlib.sha256(f"{self.consent_version}\n{self.consent_text}".encode()).hexdigest()
@@ -214,7 +211,7 @@ class Question(models.Model):
 
     @property
     def choices(self) -> list[str]:
-        return [line.strip() for line in self.answers.splitlines() if line.strip()]
+        return split_lines(self.answers)
 
     @property
     def correct_answer(self) -> str:

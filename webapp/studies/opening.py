@@ -1,4 +1,4 @@
-"""Opening and closing a study, and whom it lets in."""
+"""Opening and closing a study, and who may enter it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _check_texts(study: Study) -> Iterator[str]:
     if len(study.consent_text.strip()) < SHORTEST_CONSENT:
         yield "The consent text is empty, or too short to be one."
     if not study.contact.strip():
-        yield "Name a contact whom participants can write to."
+        yield "Name a contact that participants can write to."
     elif not study.demonstration and not is_reachable(study.contact):
         yield "The contact has no address: give an e-mail address, telephone number or page beside the name."
 

@@ -44,7 +44,7 @@ CODE_TYPES = {
     ),
     Outcome.STOPPED: CodeType("Other: the study failed", "OTHER", "Manually review, and pay"),
 }
-"""Attention checks of Prefine end nobody's part: their results are in the export, so none has a code of its own."""
+"""A failed attention check ends no participant's part: results are in the export, so no code stands for them."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
+from webapp.base.lines import split_lines
 from webapp.experiments.kinds import judge
 from webapp.studies.models import Participant
 from webapp.studio.presentation import Presentation
@@ -73,8 +74,8 @@ def make_page_context(participant: Participant, k: int, presentation: Presentati
         "ask": presentation.make_question(judge.JUDGEMENT, len(shown), len(shown)),
         "k": k,
         "presentation": presentation,
-        "tags_best": participant.study.list_reasons(participant.study.reasons_best) or presentation.tags_best,
-        "tags_worst": participant.study.list_reasons(participant.study.reasons_worst) or presentation.tags_worst,
+        "tags_best": split_lines(participant.study.reasons_best) or presentation.tags_best,
+        "tags_worst": split_lines(participant.study.reasons_worst) or presentation.tags_worst,
         **presentation.make_practice_context(shown),
     }
 

@@ -51,8 +51,8 @@ class Poll(Spoken):
         "evaluators (N)",
         default=20,
         validators=[MinValueValidator(1), MaxValueValidator(5000)],
-        help_text="The poll closes by itself when so many have answered every pair. 20 as published; see the power "
-        "table on the poll's page.",
+        help_text="The poll closes by itself when this many people have answered every pair. 20 as published; see the "
+        "power table on the poll's page.",
     )
     allow_tie = models.BooleanField(
         "offer “no difference”",

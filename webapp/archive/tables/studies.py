@@ -59,7 +59,7 @@ TABLES = (
             "parameter_person": keep("Name of the recruitment site's parameter for a person."),
             "parameter_study": keep("Name of its parameter for a study."),
             "parameter_session": keep("Name of its parameter for a session."),
-            "parameter_required": keep("Whether the open link took in only whom a recruitment site named."),
+            "parameter_required": keep("Whether the open link admitted only people with an id of a recruitment site."),
             "notify_email": keep("Whether people could be told by e-mail.", arrives=turn_off),
             "notify_push": keep("Whether people could be told by their browser.", arrives=turn_off),
             "language": keep("The language of its texts."),

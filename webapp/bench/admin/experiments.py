@@ -19,6 +19,7 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
+from webapp.bench.form_fields import set_choices
 from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_judge_options
 from webapp.experiments import judges, loop, repeating
@@ -129,7 +130,7 @@ class ExperimentForm(LoopForm):
         super().__init__(*args, **kwargs)
         without_people = self.instance.pk is None or not find_participants(self.instance)
         if without_people and "judge" in self.fields:
-            self.fields["judge"].choices = judges.CHOICES_WITHOUT_PEOPLE  # type: ignore[attr-defined]
+            set_choices(self, "judge", judges.CHOICES_WITHOUT_PEOPLE)
             self.fields["judge"].error_messages["invalid_choice"] = PEOPLE_JUDGE_IN_STUDIES
         if "seed" in self.fields:
             self.fields["seed"].required, self.fields["seed"].initial = False, None

@@ -9,6 +9,8 @@ from django.core.files.uploadedfile import UploadedFile
 
 from llm import methods
 from simulation import catalog
+from webapp.base.lines import split_lines
+from webapp.bench.form_fields import set_choices
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
 from webapp.comparisons.models import Comparison
@@ -143,9 +145,9 @@ class ComparisonForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         self.kind = kind
         able = method_choices(kind)
-        self._set_choices("tasks", task_choices(kind))
-        self._set_choices("methods", able)
-        self._set_choices("baseline", [("", "The first of them"), *able, (VARIANT, "The first variant")])
+        set_choices(self, "tasks", task_choices(kind))
+        set_choices(self, "methods", able)
+        set_choices(self, "baseline", [("", "The first of them"), *able, (VARIANT, "The first variant")])
         if kind == ROBOTS:
             self.initial.setdefault("tasks", ["Cartpole"])
         writes = "The one that writes"
@@ -156,24 +158,17 @@ class ComparisonForm(forms.ModelForm):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.empty_label = words
-        preset = self.fields["preset"]
-        assert isinstance(preset, forms.ChoiceField)
-        preset.choices = preset_choices()
+        set_choices(self, "preset", preset_choices())
         self.initial.setdefault("model", find_environment_model())
 
-    def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
-
     def clean_judge_options(self) -> list[str]:
-        return _split_lines(self.cleaned_data["judge_options"])
+        return split_lines(self.cleaned_data["judge_options"])
 
     def clean(self) -> dict[str, Any]:
         """The plan's own objections are shown above the form."""
         data: dict[str, Any] = super().clean() or {}
         arms = self._baseline_first(
-            data.get("methods", []), _split_lines(data.get("variants", "")), data.get("baseline")
+            data.get("methods", []), split_lines(data.get("variants", "")), data.get("baseline")
         )
         data["methods"] = arms
         if not arms:
@@ -226,7 +221,3 @@ class ComparisonForm(forms.ModelForm):
             self.add_error("baseline", "This method is not among those that are compared.")
             return arms
         return [first, *(arm for arm in arms if arm != first)]
-
-
-def _split_lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]

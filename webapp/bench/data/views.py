@@ -24,6 +24,7 @@ from webapp.archive.models import Erasure, Export, Import, Origin
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
 from webapp.base.store import store
+from webapp.bench.form_fields import set_rows
 from webapp.review.media import respond_with_range
 from webapp.studies.models import Participant, Study
 
@@ -165,9 +166,7 @@ class EraseForm(forms.Form):
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        people = self.fields["participant"]
-        assert isinstance(people, forms.ModelChoiceField)
-        people.queryset = study.participants.filter(deleted_at=None)
+        set_rows(self, "participant", study.participants.filter(deleted_at=None))
 
 
 @require_POST

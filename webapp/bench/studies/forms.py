@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.formsets import DELETION_FIELD_NAME
 
+from webapp.bench.form_fields import set_choices
 from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
 from webapp.experiments.defaults import find_environment_model
@@ -161,7 +162,7 @@ class ArmForm(LoopForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["name"].required = False
-        self.fields["method"].choices = [(method.name, method.title) for method in METHODS_FOR_PEOPLE]  # type: ignore[attr-defined]
+        set_choices(self, "method", [(method.name, method.title) for method in METHODS_FOR_PEOPLE])
         if self.instance.pk is None:
             self.fields["model"].initial = find_environment_model()
         elif self.instance.started:

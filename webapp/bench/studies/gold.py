@@ -16,6 +16,7 @@ from trainer.records import FINAL
 from webapp.accounts.access import staff_only
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
+from webapp.bench.form_fields import set_rows
 from webapp.experiments.models import Candidate, Clip
 from webapp.review.models import GoldSet
 from webapp.review.trials import find_showable
@@ -43,9 +44,7 @@ class GoldSetForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("best", "worst"):
-            field = self.fields[name]
-            assert isinstance(field, forms.ModelChoiceField)
-            field.queryset = list_latest_candidates()
+            set_rows(self, name, list_latest_candidates())
 
     def clean(self) -> dict[str, Any] | None:
         data = super().clean()

@@ -13,6 +13,7 @@ from webapp.accounts.access import staff_only
 from webapp.archive import erasure
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
+from webapp.bench.form_fields import set_rows
 from webapp.studies import pilots
 from webapp.studies.models import Arm, Study
 
@@ -22,9 +23,7 @@ class PilotForm(forms.Form):
 
     def __init__(self, study: Study, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        arms = self.fields["arm"]
-        assert isinstance(arms, forms.ModelChoiceField)
-        arms.queryset = study.arms.all()
+        set_rows(self, "arm", study.arms.all())
 
 
 @require_POST

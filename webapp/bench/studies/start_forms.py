@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from simulation import catalog
+from webapp.bench.form_fields import set_choices
 from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import LanguageModel
 from webapp.problems import lookup
@@ -35,16 +36,11 @@ class StartForm(forms.Form):
         super().__init__(*args, **kwargs)
         robots = [(name, name) for name in catalog.tasks()]
         choices = [("Robots", robots), ("Problems", lookup.list_choices())]
-        self._set_choices("task", [group for group in choices if group[1]])
+        set_choices(self, "task", [group for group in choices if group[1]])
         for name in self.method_fields:
-            self._set_choices(name, [(method.name, method.title) for method in METHODS_FOR_PEOPLE])
+            set_choices(self, name, [(method.name, method.title) for method in METHODS_FOR_PEOPLE])
         self.fields["task"].initial = "Ant"
         self.fields["model"].initial = find_environment_model()
-
-    def _set_choices(self, name: str, choices: list[Any]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = choices
 
     @property
     def methods(self) -> list[str]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 
 from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest
+from webapp.bench.form_fields import set_choices
 from webapp.bench.votes.pair_sources import Source, list_sources
 from webapp.experiments.models import Experiment
 from webapp.votes import pair_generation
@@ -57,9 +58,7 @@ class PairsForm(forms.Form):
         groups = groupby(sources, key=lambda one: one.group)
         choices = [(group, [(one.key, one.label) for one in members]) for group, members in groups]
         for name in ("first", "second"):
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = [("", "Choose one"), *choices]
+            set_choices(self, name, [("", "Choose one"), *choices])
 
     def clean(self) -> dict[str, Any]:
         data = super().clean() or {}

@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ('preset', models.CharField(choices=[('quick', 'Quick: two CPU cores'), ('paper', 'Paper: the published settings')], default='quick', max_length=10)),
                 ('iterations', models.PositiveIntegerField(blank=True, help_text="In place of the preset's. Empty: the preset's own.", null=True, verbose_name='training iterations')),
                 ('seed', models.PositiveIntegerField(default=0, help_text='The other repetitions count on from it.', verbose_name='first seed')),
-                ('label', models.CharField(blank=True, help_text='Experiments with the same settings that exist already are read, not run again. A label of your own runs everything anew.', max_length=60)),
+                ('label', models.CharField(blank=True, help_text='Experiments with the same settings that exist already are read, not run again. A label of your own runs everything again.', max_length=60)),
                 ('status', models.CharField(choices=[('planned', 'Planned'), ('running', 'Running'), ('paused', 'Paused'), ('cancelled', 'Cancelled'), ('finished', 'Finished'), ('failed', 'Ended with failures')], default='planned', editable=False, max_length=10)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('model', models.ForeignKey(blank=True, help_text='Who writes the rewards. Empty: the offline writer.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='experiments.languagemodel')),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from webapp.base import logs
@@ -25,9 +26,9 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "advance": advance,
     "film": film.film,
     "write": write.write,
-    "ask": ask.ask,
-    "look": ask.look,
-    "judge": ask.judge,
+    "ask": partial(ask.ask_model, ask.build_question),
+    "look": partial(ask.ask_model, ask.build_look),
+    "judge": partial(ask.ask_model, ask.build_judgement),
     "train": train.train,
     "run": test,
 }

@@ -48,30 +48,10 @@ class Question:
     """Candidates whose clip should be shown and cannot be read."""
 
 
-def ask(lease: Lease) -> None:
-    """Answer an Ask request."""
-    request = lease.job.request
-    assert request is not None
-    ask_model(lease, request, build_question)
-
-
-def look(lease: Lease) -> None:
-    """Answer a Look request: the vision model is asked about pictures."""
-    request = lease.job.request
-    assert request is not None
-    ask_model(lease, request, build_look)
-
-
-def judge(lease: Lease) -> None:
-    """Have a model answer a judgement."""
-    request = lease.job.request
-    assert request is not None
-    ask_model(lease, request, build_judgement)
-
-
-def ask_model(lease: Lease, request: Request, build: Callable[[Request], Question]) -> None:
+def ask_model(build: Callable[[Request], Question], lease: Lease) -> None:
     """Ask the experiment's model in the request's role and save the result."""
-    experiment = lease.job.experiment
+    experiment, request = lease.job.experiment, lease.job.request
+    assert request is not None
     role = KINDS[request.kind].find_role(experiment, request.payload)
     if role == VISION and experiment.vision is None:
         lease.fail(NO_VISION)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
+from webapp.base.lines import split_lines
 from webapp.studies.questionnaires.models import Item
 
 Posted = QueryDict
@@ -71,10 +72,6 @@ class ItemKind:
     estimate_seconds: Callable[[Item], float] = lambda item: 8.0
     asks: bool = True
     """Whether it has an answer."""
-
-
-def split_lines(text: str) -> list[str]:
-    return [line.strip() for line in text.splitlines() if line.strip()]
 
 
 def find_no_faults(item: Item) -> Mapping[str, str]:

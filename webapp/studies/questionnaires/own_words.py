@@ -8,7 +8,8 @@ from typing import Any
 from django.utils.translation import gettext
 
 from webapp.base.http import strip_nul
-from webapp.studies.questionnaires.kind import Column, Posted, Unusable, number_lines, split_lines
+from webapp.base.lines import split_lines
+from webapp.studies.questionnaires.kind import Column, Posted, Unusable, number_lines
 from webapp.studies.questionnaires.models import Item
 
 MOST = 300

@@ -12,6 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from webapp.base import stylesheets
+from webapp.base.lines import split_lines
 from webapp.problems.media import films
 from webapp.problems.medium import Medium
 from webapp.studies.models import Study
@@ -50,7 +51,7 @@ def lang(owner: Owner, text: str) -> SafeString:
 def reason(study: Study, words: str) -> str:
     """A reason for a choice in the page's language; a study's own reasons are the lines of a text."""
     for text in (study.reasons_best, study.reasons_worst):
-        lines, shown = (study.list_reasons(part) for part in (text, study.spoken.get(normalize(text), "")))
+        lines, shown = (split_lines(part) for part in (text, study.spoken.get(normalize(text), "")))
         if words in lines:
             return shown[lines.index(words)] if len(shown) == len(lines) else words
     return translation.gettext(words)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from webapp.bench.form_fields import set_choices
 from webapp.studies.questionnaires import editing
 from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.models import Item, Questionnaire
@@ -32,12 +33,11 @@ class QuestionnaireForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         study = self.instance.study
-        arms = self.fields["arms"]
-        assert isinstance(arms, forms.MultipleChoiceField)
-        arms.choices = [(str(arm.pk), arm.name) for arm in study.arms.all()]
+        arms = [(str(arm.pk), arm.name) for arm in study.arms.all()]
+        set_choices(self, "arms", arms)
         if not self.is_bound:
             self.initial["arms"] = [str(pk) for pk in self.instance.arms]
-        if len(arms.choices) < 2 and not self.instance.arms:
+        if len(arms) < 2 and not self.instance.arms:
             del self.fields["arms"]
         self.fields["every"].required = False
 
@@ -84,9 +84,7 @@ class ItemForm(forms.ModelForm):
             self.fields["text"].label = "Text"
             self.fields["variable"].widget = forms.HiddenInput()
         self.sources = editing.list_earlier_items(self.instance)
-        condition = self.fields["condition"]
-        assert isinstance(condition, forms.MultipleChoiceField)
-        condition.choices = [(source.text, _list_answers(source)) for source in self.sources]
+        set_choices(self, "condition", [(source.text, _list_answers(source)) for source in self.sources])
         if self.instance.shown_when_id and not self.is_bound:
             codes = self.instance.shown_codes
             self.initial["condition"] = [f"{self.instance.shown_when_id}:{code}" for code in codes]

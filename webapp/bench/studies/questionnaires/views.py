@@ -86,7 +86,7 @@ def _describe_row(row: Questionnaire) -> dict[str, Any]:
 
 
 def describe_moment(row: Questionnaire) -> str:
-    """When it is asked, and whom, in words."""
+    """When it is asked, and in which arms, in words."""
     words = str(row.get_placement_display())
     if row.placement == Questionnaire.Placement.ROUNDS:
         every = "every round" if row.every == 1 else f"every {row.every} rounds"

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from webapp.base.lines import split_lines
 from webapp.studies.questionnaires.kind import (
     Column,
     Distribution,
@@ -16,7 +17,6 @@ from webapp.studies.questionnaires.kind import (
     describe_steps,
     number_lines,
     read_code,
-    split_lines,
 )
 from webapp.studies.questionnaires.kinds import scale
 from webapp.studies.questionnaires.models import Item, read_numbers

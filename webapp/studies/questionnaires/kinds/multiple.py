@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from webapp.base.lines import split_lines
 from webapp.studies.questionnaires import own_words
 from webapp.studies.questionnaires.kind import (
     Column,
     ItemKind,
     Posted,
     read_code,
-    split_lines,
 )
 from webapp.studies.questionnaires.kinds.single import count, find_faults, has_code
 from webapp.studies.questionnaires.models import Item

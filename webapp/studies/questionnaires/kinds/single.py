@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from webapp.base.lines import split_lines
 from webapp.studies.questionnaires import own_words
 from webapp.studies.questionnaires.kind import (
     Column,
@@ -14,7 +15,6 @@ from webapp.studies.questionnaires.kind import (
     count_codes,
     describe_codes,
     read_code,
-    split_lines,
 )
 from webapp.studies.questionnaires.models import Item
 
