@@ -1,4 +1,4 @@
-"""Reports of errors to Sentry, where PREFINE_SENTRY_DSN is set: where the code failed and how, without personal data."""
+"""Reports of errors to Sentry, where PREFINE_SENTRY_DSN is set: where the code failed and how, without people."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from llm.offline import OfflineWriter
 from llm.records import Choose, Compare, Judge, Pick, fingerprint
 from llm.writer import ask
 from tests.llm.experiment import HIDDEN_SCORES, PROBLEM, Experiment
-from tests.llm.test_writer import Scripted
+from tests.llm.scripted import Scripted
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from llm.sections import fill_prompt, join_texts, make_prompt, mark_optional, mo
 from llm.shortening import ANSWER_TOKENS, LETTERS_PER_TOKEN, TOKENS_PER_IMAGE, Attempt, Conversation, shorten
 from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM, Experiment, FakeVerdict
-from tests.llm.test_writer import QUESTION, Scripted, accept, program
+from tests.llm.scripted import QUESTION, Scripted, accept, program
 
 
 def last_write():

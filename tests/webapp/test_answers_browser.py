@@ -7,8 +7,8 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.webapp.servers import wait_for
 from tests.webapp.sites import BROWSER, serve
+from tests.webapp.studio_people import grave
 from tests.webapp.test_accessibility import AXE, RUN
-from tests.webapp.test_browser import grave
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect, sync_playwright
 
 from tests.webapp.sites import BROWSER, WHOLE_BROWSER, serve
+from tests.webapp.studio_people import PEOPLE, STATES, confirmable, grave, standing
 
 pytestmark = pytest.mark.slow
 
@@ -30,11 +31,6 @@ def site(tmp_path_factory):
     command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
     with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="600") as site:
         yield site
-
-
-def grave(said):
-    """htmx also calls it an error that a request was given up for a newer page."""
-    return said.type == "error" and not re.match("htmx:(sendAbort|afterRequest)", said.text)
 
 
 @pytest.fixture
@@ -66,59 +62,6 @@ def visit(chromium, site):
 def people(site):
     """Participants in every state, made at once: state -> their links and primary keys, each to be used once."""
     return site.python(PEOPLE)
-
-
-PEOPLE = """
-from pathlib import Path
-from django.conf import settings
-from webapp.experiments.models import Clip
-from webapp.studies.models import Participant
-study = rows.study()
-
-def person(state, number):
-    someone = rows.participant(study, label=f"{state} {number}")
-    of = {"pk": someone.pk}
-    rows.create_round(someone, percent=30 if state == "waiting" else 100)
-    if state == "consent":
-        Participant.objects.filter(pk=someone.pk).update(consented_at=None)
-    if state == "instruction":
-        Participant.objects.filter(pk=someone.pk).update(instructed_at=None)
-    if state == "waiting":
-        rows.open_training(someone)
-    if state in ("review", "broken"):
-        rows.open_judgement(someone)
-    if state == "broken":
-        clip = Clip.objects.get(candidate__index=4, candidate__iteration__experiment=someone.experiment)
-        video = settings.DATA_DIR / "media" / clip.video
-        video.rename(video.with_suffix(".good"))
-        video.write_bytes(b"not a video")
-        of["clip"] = str(video)
-    if state == "final":
-        rows.create_round(someone, 2)
-        rows.open_final_choice(someone)
-    if state == "thanks":
-        rows.finish_experiment(someone)
-    return of | {"address": someone.get_absolute_url()}
-
-counts = {"review": 19, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
-for state, count in counts.items():
-    out[state] = [person(state, number) for number in range(count)]
-"""
-STATES = ("consent", "instruction", "waiting", "review", "final", "thanks")
-
-
-def confirmable(page):
-    """Every video was watched for long enough, and a choice was made."""
-    expect(page.get_by_role("button", name="Confirm")).to_be_enabled()
-
-
-def standing(site, pk):
-    return site.python(
-        "from webapp.review.models import Vote\n"
-        f"votes = Vote.objects.filter(screening__participant={pk}, undone_at=None)\n"
-        "letters = lambda vote: ['ABCDEF'[vote.screening.order.index(pk)] for pk in (vote.best_id, vote.worst_id)]\n"
-        "out['votes'] = [letters(vote) + [vote.client] for vote in votes]"
-    )["votes"]
 
 
 def test_choosing_by_keyboard(site, visit, people):
