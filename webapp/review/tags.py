@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext_noop
 
 from simulation.catalog import TaskInfo as RobotTask
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.problems.lookup import TaskInfo
 from webapp.studies.models import Study
 

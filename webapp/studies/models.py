@@ -11,7 +11,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.urls import reverse
 
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.experiments.models import Experiment, LoopSettings
 from webapp.studies.texts.models import Speaker, Spoken, StudyTranslation  # noqa: F401 (Django finds models here)
 

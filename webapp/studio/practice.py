@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.experiments.kinds import judge
 from webapp.studies.models import Participant
 from webapp.studio.presentation import Presentation

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import UploadedFile
 
 from llm import methods
 from simulation import catalog
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.bench.form_fields import set_choices
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans

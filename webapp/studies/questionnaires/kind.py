@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.studies.questionnaires.models import Item
 
 Posted = QueryDict

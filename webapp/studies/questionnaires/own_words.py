@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from webapp.base.http import strip_nul
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.studies.questionnaires.kind import Column, Posted, Unusable, number_lines
 from webapp.studies.questionnaires.models import Item
 

@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from webapp.base import stylesheets
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.problems.media import films
 from webapp.problems.medium import Medium
 from webapp.studies.models import Study

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext
 
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.studies.questionnaires.kind import (
     Column,
     Distribution,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.studies.questionnaires import own_words
 from webapp.studies.questionnaires.kind import (
     Column,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from webapp.base.lines import split_lines
+from webapp.base.text_lines import split_lines
 from webapp.studies.questionnaires import own_words
 from webapp.studies.questionnaires.kind import (
     Column,
