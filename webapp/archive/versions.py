@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from trainer.machine import installed
+from trainer.machine import find_version
 from webapp.experiments import provenance
 
 PACKAGES = (
@@ -25,5 +25,5 @@ def list_versions() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.machine()}",
         "database": connection.vendor,
-        "packages": {name: version for name in PACKAGES if (version := installed(name))},
+        "packages": {name: version for name in PACKAGES if (version := find_version(name))},
     }
