@@ -18,7 +18,6 @@ from benchmarks.load.browser import Answer, Browser
 
 LIVE = re.compile(r'id="live" data-state="(\w+)"[^>]* data-every="(\d+)" hx-get="([^"]+)"')
 BALLOT = re.compile(r'<form id="ballot".*?</form>', re.DOTALL)
-ACTION = re.compile(r' action="([^"]+)"')
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 LETTER = re.compile(r'data-letter="(\w)"')
 MEDIUM = re.compile(r'"(/clip/[\w-]+/(?:poster/)?)"')

@@ -50,8 +50,6 @@ class Result:
     """benchmarks.load.rows.check."""
     not_shown: int = 0
     arrived: int = 0
-    prepared_seconds: float = 0.0
-    """How long the workers took to write the first round of every experiment."""
 
 
 class Crowd:
@@ -106,7 +104,6 @@ class Crowd:
         with self.part("experiments begin"):
             while await self.ask_rows("trainings") < self.sizes.experiments:
                 await asyncio.sleep(0.5)
-        self.result.prepared_seconds = self.result.periods[-1].seconds
 
     async def open_pages(self, links: list[str]) -> None:
         opening = []

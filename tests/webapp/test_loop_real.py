@@ -26,7 +26,7 @@ from trainer.records import WARM, read_progress
 from trainer.sac import SimbaPolicy
 from webapp.base.store import store
 from webapp.bench.experiments import winner_zip
-from webapp.experiments import headless, loop, progress, run_folder
+from webapp.experiments import headless, loop, run_folder
 from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
 from webapp.experiments.tasks import run_job
 
@@ -131,7 +131,6 @@ class TestReal:
         broken, fine = Clip.objects.filter(percent=100)
         assert (broken.status, fine.status) == (Clip.Status.FAILED, Clip.Status.READY)
         assert "not a rollout file" in broken.error
-        assert [c.clip_failed for c in progress.read_progress(row).candidates] == [True, False]
         assert loop.find_waiting_request(row).payload["candidates"] == ["1-1", "1-2"]
         rollout.write_bytes(good)
         assert loop.refilm(broken) and not loop.refilm(fine)

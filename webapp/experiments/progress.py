@@ -43,8 +43,6 @@ class CandidateState:
     reason: str
     clip: Clip | None
     """The latest clip that is ready."""
-    clip_failed: bool
-    """The final clip could not be filmed."""
 
 
 @dataclass(frozen=True)
@@ -394,5 +392,4 @@ def _build_candidate(row: Candidate, progress: dict[str, object]) -> CandidateSt
         fraction=1.0 if over else float(str(progress.get("fraction", 0.0))),
         reason=row.reason or str(progress.get("reason", "")),
         clip=max(ready, key=lambda clip: clip.percent, default=None),
-        clip_failed=any(clip.percent == 100 and clip.status == Clip.Status.FAILED for clip in clips),
     )

@@ -28,10 +28,6 @@ class Medium:
     """The same after its end."""
     unscored: str
     """What a task without scores lacks."""
-    subjects: str
-    """What participants judge, in their words."""
-    while_next: str
-    """What happens to the next ones meanwhile, in participants' words."""
     waiting_phase: str
     """The phase of a round in which people wait longest."""
     ballot_class: str

@@ -6,8 +6,6 @@ from simulation import catalog
 from webapp.problems.media import answers, films
 from webapp.problems.medium import Medium
 
-MEDIA: dict[str, Medium] = {medium.name: medium for medium in (films.MEDIUM, answers.MEDIUM)}
-
 
 def get_medium(task: str) -> Medium:
     """The medium of a task; a name that is not in the catalogue is a problem's."""
