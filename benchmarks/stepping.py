@@ -112,7 +112,7 @@ class Ours:
 
 
 clock = time.perf_counter
-"""The clock of `timed`; processor time with --best."""
+"""The clock of `measure_seconds`; processor time with --best."""
 
 
 @contextmanager
