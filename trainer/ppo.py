@@ -21,7 +21,7 @@ from simulation.noise import SharedNoise
 from trainer import memory
 from trainer.adam import StackedAdam
 from trainer.experience import Experience, RewardsOf
-from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters, draw_for_seeds
+from trainer.networks import NetworkShape, StackedActorCritic, draw_for_seeds, initial_parameters
 from trainer.normalizer import RunningNormalizer
 from trainer.replay_buffer import select
 
@@ -216,7 +216,7 @@ class PPO:
             return
         inputs, _ = self.networks.shape.critic[-1]
         bound = 1.0 / math.sqrt(inputs)
-        drawn = seeded(seeds, lambda stream: torch.empty(inputs, 1).uniform_(-bound, bound, generator=stream))
+        drawn = draw_for_seeds(seeds, lambda stream: torch.empty(inputs, 1).uniform_(-bound, bound, generator=stream))
         weight, bias = self.networks.value_head(self.networks.flat)
         weight[list(groups)], bias[list(groups)] = drawn.to(self.device), 0.0
         for moments in (self.optimizer.first, self.optimizer.second):

@@ -199,7 +199,7 @@ class SAC:
         if seeds is None:
             return
         pairs = [row for group in chosen for row in (2 * group, 2 * group + 1)]
-        drawn = seeded(seeds, self._initial)[:, self.shape.parameters :]
+        drawn = draw_for_seeds(seeds, self._initial)[:, self.shape.parameters :]
         self.critics[pairs] = drawn.reshape(len(pairs), -1).to(self.device)
         self.targets[pairs] = self.critics[pairs]
         self.optimizers[1].restart(pairs)
