@@ -65,7 +65,7 @@ def count_shown(plan: Arm) -> int:
 
 
 def make_progress(plan: Arm, phase: str, fraction: float, left: float | None, in_line: bool = False) -> Progress:
-    states = tuple(CandidateState(i, "written", 0.4, "", None, False) for i in range(1, count_shown(plan) + 1))
+    states = tuple(CandidateState(i, "written", 0.4, "", None) for i in range(1, count_shown(plan) + 1))
     return Progress(phase, 1, plan.n, fraction, left, states, in_line)
 
 
