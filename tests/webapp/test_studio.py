@@ -218,6 +218,7 @@ def test_live_leaves_a_person_who_chooses_alone(client):
         (62, "about one minute left"),
         (130, "about two minutes left"),
         (1500, "about 25 minutes left"),
+        (5400, "about 90 minutes left"),
         (9000, "about two hours left"),
     ],
 )

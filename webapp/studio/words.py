@@ -110,7 +110,7 @@ def describe_time_left(seconds: float | None, late: bool = False, reason: str = 
     if seconds < 50:
         return _("less than a minute left")
     minutes = round(seconds / 60)
-    if minutes < 90:
+    if minutes < 120:
         words = ngettext("about one minute left", "about %(count)s minutes left", minutes)
         return words % {"count": spell_number(minutes)}
     hours = round(seconds / 3600)
