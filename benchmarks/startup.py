@@ -14,7 +14,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
@@ -35,7 +34,7 @@ def seconds_to_page(clone: Path) -> float:
     process = subprocess.Popen(["./prefine", "up", "--port", str(port)], cwd=clone, env=own, stdout=subprocess.DEVNULL)
     try:
         while time.monotonic() - began < LIMIT_SECONDS and process.poll() is None:
-            with suppress(urllib.error.URLError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5):
+            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5):
                 return time.monotonic() - began
             time.sleep(0.1)
         raise SystemExit(f"no page; the launcher ended with {process.poll()}")
