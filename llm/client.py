@@ -42,7 +42,7 @@ class OpenAIBackend:
         """
         self.model = model
         self.endpoint = without_credentials(base_url)
-        self.prices = prices.known_prices(model) if price_list is None else tuple(price_list)
+        self.prices = prices.find_list_prices(model) if price_list is None else tuple(price_list)
         self.temperature = temperature
         self.timeout = timeout
         self.max_retries = max_retries

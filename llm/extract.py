@@ -25,7 +25,7 @@ def source(text: str) -> str | None:
     Accepts fences that are indented, never closed or missing, and drops the thoughts of a reasoning model.
     """
     answer = without_thinking(text)
-    blocks = [b for b in fenced_blocks(answer) if _DEFINES.search(b)]
+    blocks = [b for b in find_fenced_blocks(answer) if _DEFINES.search(b)]
     if blocks:
         return mend(blocks[-1])
     start = _last_definition(answer)
@@ -58,7 +58,7 @@ def without_thinking(text: str) -> str:
     return "".join(kept) if inside else "".join(kept) + text[place:]
 
 
-def fenced_blocks(text: str) -> list[str]:
+def find_fenced_blocks(text: str) -> list[str]:
     """The contents of all fenced blocks, in order; the last may be unclosed."""
     blocks: list[list[str]] = []
     fence = ""

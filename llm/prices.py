@@ -39,7 +39,7 @@ def table() -> dict[str, tuple[Price, ...]]:
     return {model: tuple(sorted(prices, key=lambda p: p.since)) for model, prices in rows.items()}
 
 
-def known_prices(model: str) -> tuple[Price, ...]:
+def find_list_prices(model: str) -> tuple[Price, ...]:
     """The list prices of this model; empty where none is known."""
     return table().get(model, ())
 

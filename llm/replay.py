@@ -178,10 +178,12 @@ def _same_words(
 def unlike(asked: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
     """In which parts two meanings differ."""
     names = [name for name in sorted({*asked, *saved}) if asked.get(name) != saved.get(name)]
-    return "; ".join(f"{name} {_told(asked.get(name))}, saved {_told(saved.get(name))}" for name in names)
+    return "; ".join(
+        f"{name} {_format_value(asked.get(name))}, saved {_format_value(saved.get(name))}" for name in names
+    )
 
 
-def _told(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -107,7 +107,7 @@ def _inputs(parts: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _code(body: str) -> str:
-    return "\n\n".join(extract.fenced_blocks(body))
+    return "\n\n".join(extract.find_fenced_blocks(body))
 
 
 def _example(parts: Sequence[tuple[str, str]], names: frozenset[str]) -> Example | None:

@@ -167,11 +167,11 @@ def draft_different(search: Search, family: Family) -> Search:
     shown = [shares(example, search) for example in (family.parent, *family.others)]
     drafts = [draft(search.rng, search.rng.randrange(6), search.quantities) for _ in range(8)]
 
-    def shared(parts: Sequence[Component]) -> float:
+    def measure_shared(parts: Sequence[Component]) -> float:
         chosen = {part.quantity for part in parts}
         return max(len(chosen & set(other)) / max(len(chosen | set(other)), 1) for other in shown)
 
-    parts = min(drafts, key=shared)
+    parts = min(drafts, key=measure_shared)
     program = Program.parse(source(parts, search.reading.inputs))
     assert program is not None
     listed = ", ".join(f"{p.quantity.name} ({p.form})" for p in parts)

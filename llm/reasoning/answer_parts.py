@@ -133,8 +133,8 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     answer = without_thinking(text)[:MOST_LETTERS]
     named = find_final(sections(answer), titles)
     if named:
-        return boxed(named.text) or _bare(named.text)
-    found = boxed(answer)
+        return find_boxed(named.text) or _bare(named.text)
+    found = find_boxed(answer)
     if found:
         return found
     said = list(_SAYS.finditer(answer))
@@ -157,7 +157,7 @@ def find_final(parts: Sequence[Section], titles: Sequence[str]) -> Section | Non
     return None
 
 
-def boxed(text: str) -> str | None:
+def find_boxed(text: str) -> str | None:
     r"""The content of the last \boxed{...} or \fbox{...}, braces balanced."""
     boxes = {m.end() for m in _BOX.finditer(text)}
     opened, last, content = list[int](), -1, ""

@@ -2,7 +2,7 @@ import textwrap
 
 import pytest
 
-from llm.extract import arguments, fenced_blocks, normal_form, source, thought, without_thinking
+from llm.extract import arguments, find_fenced_blocks, normal_form, source, thought, without_thinking
 
 CODE = """def compute_reward(a: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
     b = a
@@ -70,7 +70,7 @@ def test_an_unclosed_thought_reaches_to_the_end():
 
 
 def test_a_fence_inside_a_longer_fence_is_text():
-    assert fenced_blocks("````\n```\nx\n```\n````") == ["```\nx\n```"]
+    assert find_fenced_blocks("````\n```\nx\n```\n````") == ["```\nx\n```"]
 
 
 def test_essence_ignores_comments_docstring_and_layout_only():

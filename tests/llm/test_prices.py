@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from llm.prices import Price, Usage, cost, known_prices, table, total
+from llm.prices import Price, Usage, cost, find_list_prices, table, total
 
 PRICES = [Price(date(2024, 1, 1), 10.0, 30.0), Price(date(2025, 1, 1), 2.0, 8.0)]
 
@@ -27,7 +27,7 @@ def test_unknown_stays_unknown():
 
 
 def test_every_row_of_the_table_is_dated_and_priced():
-    assert known_prices("no-such-model") == ()
+    assert find_list_prices("no-such-model") == ()
     for prices in table().values():
         assert [p.since for p in prices] == sorted(p.since for p in prices)
         assert all(0 < p.input < p.output for p in prices)

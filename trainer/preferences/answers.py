@@ -29,7 +29,7 @@ def answer_pairs(
     """
     steps = segments.valid.sum(1).tolist()
     plain = segments.truths.double().sum(1).tolist()
-    seen = _discounted(segments.truths.double(), noise.gamma).tolist()
+    seen = _sum_discounted(segments.truths.double(), noise.gamma).tolist()
     answers = []
     for first, second in pairs:
         mean = mean_step * (steps[first] + steps[second]) / 2
@@ -39,7 +39,7 @@ def answer_pairs(
     return answers
 
 
-def _discounted(truths: Tensor, gamma: float) -> Tensor:
+def _sum_discounted(truths: Tensor, gamma: float) -> Tensor:
     """sum_t gamma^(L-t) r_t of steps t = 1..L (S, L): a myopic teacher remembers the end best (B-Pref, section 3.2)."""
     steps = truths.shape[1]
     weights = gamma ** torch.arange(steps - 1, -1, -1, dtype=truths.dtype, device=truths.device)

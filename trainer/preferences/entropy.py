@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from trainer.normalizer import RunningNormalizer
-from trainer.preferences.settings import derived_seed
+from trainer.preferences.settings import derive_seed
 
 NEIGHBOUR = 5
 RESERVOIR = 16_384
@@ -78,7 +78,7 @@ class ParticleEntropy:
     def _take(self, row: int, states: Tensor) -> None:
         """Reservoir sampling (Vitter, 1985, algorithm R) of one row's states (B, D)."""
         before, count = self._seen[row], len(states)
-        random = np.random.default_rng(derived_seed("entropy", self._seeds[row], before))
+        random = np.random.default_rng(derive_seed("entropy", self._seeds[row], before))
         numbers = np.arange(before, before + count)
         places = np.where(numbers < RESERVOIR, numbers, random.integers(0, numbers + 1))
         _, last = np.unique(places[::-1], return_index=True)  # of two states in one place the later stays

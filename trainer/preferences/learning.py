@@ -31,7 +31,7 @@ from trainer.preferences.queries import CANDIDATES, choose_pairs, disagreement, 
 from trainer.preferences.reward_model import Fit, Labels, RewardModel, Unlabelled, right_answers
 from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.sessions import Session
-from trainer.preferences.settings import METHODS, Method, Preferences, derived_seed
+from trainer.preferences.settings import METHODS, Method, Preferences, derive_seed
 
 LEAST_SEGMENTS = 10
 """A row is asked about nothing before it has so many."""
@@ -62,7 +62,7 @@ class PreferenceTraining:
         """
         inputs, steps = info.num_obs + info.num_actions, self.settings[0].segment or info.episode_steps
         self._worlds = min(RECORDED_WORLDS, preset.worlds)
-        self._model = RewardModel(inputs, [derived_seed("reward model", seed) for seed in self.seeds], device)
+        self._model = RewardModel(inputs, [derive_seed("reward model", seed) for seed in self.seeds], device)
         last = [METHODS[one.method].last_episodes for one in self.settings]
         self._segments = SegmentReservoir(inputs, self._worlds, steps, preset.horizon, last, self.seeds, device)
         self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device)
@@ -85,7 +85,7 @@ class PreferenceTraining:
             found = self._model.predict(learned, inputs[learned])
             for row, values in zip(learned, found, strict=True):
                 self.sums[groups[row]] = (float(values.sum(dtype=torch.float64)), values.numel())
-                rewards[groups[row]] = self._scaled(row, values).view(rewards.shape[1:])
+                rewards[groups[row]] = self._scale(row, values).view(rewards.shape[1:])
         exploring = [row for row, has in enumerate(self._learned) if not has]
         if exploring and self._entropy is not None:
             found = self._entropy.rewards(exploring, observations[exploring])
@@ -163,7 +163,7 @@ class PreferenceTraining:
         seen = (tensor[self.groups, :, : self._worlds] for tensor in (truths, counts, ended))
         self._segments.add(inputs[:, :, : self._worlds], *seen)
 
-    def _scaled(self, row: int, values: Tensor) -> Tensor:
+    def _scale(self, row: int, values: Tensor) -> Tensor:
         """A row's learned rewards as its learner takes them."""
         if not METHODS[self.settings[row].method].scaled:
             return values
@@ -177,7 +177,7 @@ class PreferenceTraining:
         left, pool = wanted.budget - len(labels), self._segments.pool(row)
         if iteration < due or left <= 0 or len(pool) < LEAST_SEGMENTS:
             return None
-        seed = derived_seed("session", self.seeds[row], iteration)
+        seed = derive_seed("session", self.seeds[row], iteration)
         segments, pairs, returns = self._select(row, pool, min(wanted.pairs, left), seed)
         noise = Teacher(wanted.beta, wanted.gamma, wanted.mistake, wanted.skip, wanted.equal)
         mean_step = self._segments.mean_step(row)
@@ -226,7 +226,7 @@ class PreferenceTraining:
     def _change_reward(self, learner: Learner, rows: Sequence[int], first: bool) -> None:
         if not rows:
             return
-        seeds = [derived_seed("new values", self.seeds[row]) for row in rows] if first else None
+        seeds = [derive_seed("new values", self.seeds[row]) for row in rows] if first else None
 
         def rewards(observations: Tensor, actions: Tensor) -> Tensor:
             return self._model.predict(rows, torch.cat((observations, actions.clamp(-1.0, 1.0)), dim=-1))
@@ -239,13 +239,13 @@ class PreferenceTraining:
         for name in dict.fromkeys(self.settings[row].method for row in rows):
             method, alike = METHODS[name], [row for row in rows if self.settings[row].method == name]
             labels = [self._labels[row] for row in alike]
-            unlabelled = [self._unlabelled(row, method) for row in alike] if method.unlabelled else None
+            unlabelled = [self._draw_unlabelled(row, method) for row in alike] if method.unlabelled else None
             fits |= zip(alike, self._model.fit(alike, labels, method.most_epochs, unlabelled), strict=True)
         return fits
 
-    def _unlabelled(self, row: int, method: Method) -> Unlabelled:
+    def _draw_unlabelled(self, row: int, method: Method) -> Unlabelled:
         """Pairs of a row without answers, drawn at random from its pool."""
-        labels, seed = len(self._labels[row]), derived_seed("unlabelled", self.seeds[row], len(self.sessions[row]))
+        labels, seed = len(self._labels[row]), derive_seed("unlabelled", self.seeds[row], len(self.sessions[row]))
         segments = self._segments.segments(row, self._segments.pool(row))
         pairs = draw_pairs(len(segments), method.unlabelled * labels, torch.Generator().manual_seed(seed))
         return Unlabelled(segments.inputs, segments.valid, pairs, crops=self.settings[row].segment > 0)

@@ -229,7 +229,7 @@ class RewardModel:
         right = torch.zeros(len(rows), device=flat.device)
         for begin in range(0, count, BATCH):
             picked = [[order[begin : begin + BATCH].to(flat.device) for order in of_row] for of_row in orders]
-            batch = _picked(labels, picked)
+            batch = _pick(labels, picked)
             if unlabelled is not None:
                 batch = self._with_pseudo_labels(flat, rows, batch, unlabelled)
             gradient, hits = self._gradient(flat, batch)
@@ -302,7 +302,7 @@ def crop_pairs(valid: Tensor, stream: torch.Generator) -> Tensor:
     return torch.where(whole, inside, valid)
 
 
-def _picked(labels: Sequence[Labels], picked: Sequence[Sequence[Tensor]]) -> Batch:
+def _pick(labels: Sequence[Labels], picked: Sequence[Sequence[Tensor]]) -> Batch:
     """The labels that each member of each row takes in one step."""
     inputs, valid, targets = (
         torch.stack([getattr(of_row, name)[index] for of_row, p in zip(labels, picked, strict=True) for index in p])

@@ -117,6 +117,6 @@ def require_sound(preferences: Preferences, info: TaskInfo, preset: AnyPreset) -
         raise ValueError(f"numbers out of bounds in {preferences}")
 
 
-def derived_seed(what: str, seed: int, number: int = 0) -> int:
+def derive_seed(what: str, seed: int, number: int = 0) -> int:
     """A seed for one purpose that follows from a candidate's seed, and from nothing else."""
     return int.from_bytes(hashlib.sha256(f"{what} {seed} {number}".encode()).digest()[:6])

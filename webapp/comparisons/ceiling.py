@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from llm.prices import known_prices
+from llm.prices import find_list_prices
 from webapp.comparisons.plan import Plan
 from webapp.experiments.models import LanguageModel
 
@@ -51,5 +51,5 @@ def _find_highest_price(model: LanguageModel) -> float | None:
     """US dollars for a million input or output tokens, whichever cost more: from its row, else as published."""
     if model.price_input is not None and model.price_output is not None:
         return max(model.price_input, model.price_output)
-    published = known_prices(model.model)
+    published = find_list_prices(model.model)
     return max(published[-1].input, published[-1].output) if published else None

@@ -248,11 +248,11 @@ def _make_judging_page(
     """The page to judge on, with the texts of candidates that are read."""
     page = make_ballot_page(screening, shown, judgement, experiment)
 
-    def tried() -> list[TriedSource]:
+    def read_sources() -> list[TriedSource]:
         rows = Candidate.objects.in_bulk(screening.order)
         return [make_tried(rows[pk]) for pk in screening.order]
 
-    read = find_presentation(experiment).make_candidates_context(experiment.task_info, shown, tried)
+    read = find_presentation(experiment).make_candidates_context(experiment.task_info, shown, read_sources)
     return replace(page, context=page.context | _make_task_context(participant, experiment) | read)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from llm.extract import source
-from llm.reasoning.answer_parts import MOST_LETTERS, boxed, final_answer, program, sections
+from llm.reasoning.answer_parts import MOST_LETTERS, final_answer, find_boxed, program, sections
 
 TITLES = ("Final answer", "Reasoning")
 
@@ -81,8 +81,8 @@ def test_a_fence_in_another_fence_is_code():
 
 
 def test_a_box_with_braces_inside():
-    assert boxed("\\boxed{\\{1, 2\\}}") == "\\{1, 2\\}"
-    assert boxed("\\boxed{a") is None and boxed("none") is None
+    assert find_boxed("\\boxed{\\{1, 2\\}}") == "\\{1, 2\\}"
+    assert find_boxed("\\boxed{a") is None and find_boxed("none") is None
 
 
 def test_the_last_complete_program_in_the_language_counts():
@@ -141,7 +141,7 @@ HOSTILE = {
 def test_hostile_answers_are_read_in_linear_time(text):
     final_answer(text, TITLES)
     sections(text)
-    boxed(text)
+    find_boxed(text)
     program(text, "python")
     source(text)
 
@@ -153,6 +153,6 @@ def test_only_the_beginning_of_an_endless_answer_is_read():
 
 
 def test_nested_boxes_and_escaped_braces():
-    assert boxed("\\boxed{1} then \\boxed{a \\{ \\boxed{2}} and \\boxed{3") == "2"
-    assert boxed("} \\fbox {4}") == "4"
-    assert boxed("\\boxed{1} \\boxed{ }") is None
+    assert find_boxed("\\boxed{1} then \\boxed{a \\{ \\boxed{2}} and \\boxed{3") == "2"
+    assert find_boxed("} \\fbox {4}") == "4"
+    assert find_boxed("\\boxed{1} \\boxed{ }") is None

@@ -12,7 +12,7 @@ from trainer.preferences.reward_model import (
     Labels,
     RewardModel,
     Unlabelled,
-    _picked,
+    _pick,
     crop_pairs,
     preference_loss,
     right_answers,
@@ -65,7 +65,7 @@ def test_gradients_are_those_of_finite_differences():
     model.flat = model.flat.double()
     double = Labels(given.inputs.double(), given.valid, given.targets.double())
     picked = [[torch.arange(6), torch.tensor([3, 1]).repeat(3), torch.arange(6).flip(0)]]
-    gradient, _ = model._gradient(model.flat, _picked([double], picked))
+    gradient, _ = model._gradient(model.flat, _pick([double], picked))
 
     def loss(flat):
         total = 0.0
@@ -133,8 +133,8 @@ def test_a_row_learns_the_same_in_any_company():
 def test_each_member_has_its_own_order(monkeypatch):
     monkeypatch.setattr(reward_model, "BATCH", 8)
     model, seen = small(), []
-    take = reward_model._picked
-    monkeypatch.setattr(reward_model, "_picked", lambda *given: seen.append(given[1]) or take(*given))
+    take = reward_model._pick
+    monkeypatch.setattr(reward_model, "_pick", lambda *given: seen.append(given[1]) or take(*given))
     model.fit([0], [labels(count=20)], 1)
     orders = [torch.cat([batch[0][member] for batch in seen]) for member in range(MEMBERS)]
     assert [len(batch[0][0]) for batch in seen] == [8, 8, 4]
@@ -167,7 +167,7 @@ class TestUnlabelledPairs:
         model, unlabelled = small(), self.given()
         model.flat[1:] *= 0.0  # the second and third member expect nothing of any segment
         model.flat[0] *= 3.0
-        batch = _picked([labels(count=4)], [[torch.arange(4)] * MEMBERS])
+        batch = _pick([labels(count=4)], [[torch.arange(4)] * MEMBERS])
         found = model._with_pseudo_labels(model.flat, [0], batch, [unlabelled])
         returns = model._returns(model.flat, found.inputs, found.valid)[:, 4:]
         wanted = torch.softmax(returns, -1).amax(-1) > 0.55

@@ -14,7 +14,7 @@ from django.db import connection
 from llm.backend import LOST, ChatBackend, Reply, reply_from_json, reply_to_json
 from llm.local import LocalWriter
 from llm.offline import OfflineWriter
-from llm.prices import Price, Usage, known_prices
+from llm.prices import Price, Usage, find_list_prices
 from webapp.base.database import retry_while_away
 from webapp.endpoints.denied import require_allowed
 from webapp.endpoints.shared_gate import EndpointGate
@@ -44,7 +44,7 @@ def find_prices(model: LanguageModel | None) -> Sequence[Price]:
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         return ()
     if model.price_input is None or model.price_output is None:
-        return known_prices(model.model)
+        return find_list_prices(model.model)
     return [Price(model.price_date or date.min, model.price_input, model.price_output)]
 
 
