@@ -12,6 +12,7 @@ from django.utils import timezone
 from simulation import catalog
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.dashboard_pages import html, page
+from tests.webapp.servers import ROOT
 from webapp.experiments import loop, request_results
 from webapp.experiments.execute import reuse
 from webapp.experiments.execute.train import read_outcomes
@@ -293,6 +294,12 @@ def test_the_presets_of_a_task_have_no_empty_cells(staff):
     cells = [cell.strip() for cell in re.findall("<td>(.*?)</td>", table)]
     assert len(cells) == 8 * len(catalog.task("Ant").presets) and not {"", "×", ","} & set(cells)
     assert "64 batches of 256" in cells and "actor 1 × 128, critic 2 × 512" in cells
+
+
+def test_every_page_marks_its_place_in_the_navigation():
+    texts = {path: path.read_text() for path in (ROOT / "templates/bench").rglob("*.html")}
+    pages = [path for path, text in texts.items() if '{% extends "bench/base.html" %}' in text]
+    assert len(pages) > 20 and [path.name for path in pages if "{% block at_" not in texts[path]] == ["account.html"]
 
 
 def test_work_that_nobody_takes_is_said(staff):

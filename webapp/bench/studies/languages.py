@@ -114,6 +114,7 @@ def _show_texts(
     ]
     context = {
         "owner": owner,
+        "is_vote": isinstance(owner, Poll),
         "code": code,
         "name": NAMES[code],
         "rows": rows,
