@@ -1,21 +1,22 @@
-"""Reports of errors to Sentry, where PREFINE_SENTRY_DSN is set: where the code failed and how, without people."""
+"""Reports of errors to Sentry, where PREFINE_SENTRY_DSN is set: the kind, the place and the id, and nobody's words."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from django.conf import settings
 
 from webapp.base import logs
 
-KEPT = ("event_id", "timestamp", "level", "logger", "platform", "release", "environment", "exception", "logentry")
-KEPT_OF_SDK = ("sdk", "modules", "_meta", "contexts")
-"""Parts of a report that are sent. Left out are the request with its address, cookies and form, the user, the machine,
-breadcrumbs, the arguments of tasks, and what a message of the log or of the database names."""
-
-DETAIL = re.compile(r"\n(?:DETAIL|CONTEXT):.*", re.DOTALL)
-"""Where PostgreSQL names the values of a row."""
+KEPT = ("event_id", "timestamp", "level", "logger", "platform", "release", "environment", "sdk", "modules")
+"""Parts of a report that are sent as they are. Left out are the request with its address, cookies and form, the user,
+the machine, breadcrumbs, the arguments of tasks, and whatever the error or a line of the log says, which may quote a
+person or a model.
+"""
+FRAME = ("filename", "module", "function", "lineno", "in_app")
+OURS = ("webapp", "trainer", "llm", "simulation")
+"""Packages whose lines of the log name values apart from their words."""
+TAGS = ("request", "job")
 
 
 def start() -> None:
@@ -39,20 +40,19 @@ def start() -> None:
 
 
 def strip_report(event: Any, hint: dict[str, Any]) -> Any:
-    """What is sent of this report: known parts alone, without personal links."""
-    kept = {name: event[name] for name in (*KEPT, *KEPT_OF_SDK) if name in event}
-    kept["contexts"] = {name: kept.get("contexts", {}).get(name, {}) for name in ("runtime", "trace")}
-    if "logentry" in kept:  # the words of the code, without the values that were put into them
-        kept["logentry"] = {"message": kept["logentry"].get("message", "")}
-    for error in kept.get("exception", {}).get("values", ()):
-        error["value"] = DETAIL.sub("", error.get("value") or "")
-    stripped = _hide_links(kept)
-    return stripped | {"tags": logs.read_context()}
+    """What is sent of this report."""
+    kept = {name: event[name] for name in KEPT if name in event}
+    kept["contexts"] = {name: event.get("contexts", {}).get(name, {}) for name in ("runtime", "trace")}
+    errors = event.get("exception", {}).get("values", ())
+    if errors:
+        kept["exception"] = {"values": [_strip_error(error) for error in errors]}
+    if event.get("logger", "").partition(".")[0] in OURS and "logentry" in event:
+        kept["logentry"] = {"message": event["logentry"].get("message", "")}
+    return kept | {"tags": {name: value for name, value in logs.read_context().items() if name in TAGS}}
 
 
-def _hide_links(value: Any) -> Any:
-    if isinstance(value, str):
-        return logs.hide_links(value)
-    if isinstance(value, dict):
-        return {key: _hide_links(inner) for key, inner in value.items()}
-    return [_hide_links(inner) for inner in value] if isinstance(value, list | tuple) else value
+def _strip_error(error: dict[str, Any]) -> dict[str, Any]:
+    """The kind of an error, and where it was raised."""
+    frames = (error.get("stacktrace") or {}).get("frames", ())
+    places = [{name: frame[name] for name in FRAME if name in frame} for frame in frames]
+    return {"type": error.get("type"), "module": error.get("module"), "stacktrace": {"frames": places}}

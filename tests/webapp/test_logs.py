@@ -195,6 +195,7 @@ try:
     raise ValueError("duplicate key value\\nDETAIL:  Key (email)=(eve@personal.example) already exists.")
 except ValueError:
     logging.getLogger("webapp.notices").exception("a row was refused")
+logging.getLogger("asyncio").error("said in another package")
 sentry_sdk.flush(20)
 """
 
@@ -228,8 +229,8 @@ def test_an_error_report_says_where_and_nobodys_data(tmp_path):
     server.server_close()
     assert done.returncode == 0, done.stderr
     sent = b"\n".join(received).decode()
-    assert "no mail reached %s" in sent and "duplicate key value" in sent
-    assert "RuntimeError" in sent and "cannot read /s/.../" in sent and '"request"' in sent
+    assert "no mail reached %s" in sent and "a row was refused" in sent
+    assert "RuntimeError" in sent and "ValueError" in sent and '"lineno"' in sent and '"request"' in sent
     for hidden in (
         SECRET,
         "person77",
@@ -238,6 +239,9 @@ def test_an_error_report_says_where_and_nobodys_data(tmp_path):
         "browser-of-ada",
         "Ada Lovelace",
         "personal.example",
+        "duplicate key",
+        "cannot read",
+        "said in another package",
     ):
         assert hidden not in sent, hidden
     assert "cannot read /s/.../" in done.stderr and SECRET not in done.stderr
