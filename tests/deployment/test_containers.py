@@ -37,9 +37,10 @@ def machine() -> Iterator[Machine]:
     folder = Path(tempfile.mkdtemp(prefix="prefine-machine-"))
     try:
         made = Machine(folder)
-        made.install()
-        made.copy_source()
-        made.build()
+        for step in (made.install, made.copy_source, made.build):
+            begun = time.monotonic()
+            step()
+            print(f"{step.__name__} took {time.monotonic() - begun:.0f} s")
         with made.start():
             yield made
     finally:
