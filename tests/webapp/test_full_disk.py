@@ -150,3 +150,82 @@ def test_a_choice_is_stored_or_refused_in_words(small_disk, tmp_path):
         text=True,
     )
     assert done.stdout.splitlines() == ["(503, True, 0)", "True", "(302, False, 1)"], done.stdout + done.stderr
+
+
+def run_on_full_disk(disk: SmallDisk, code: str) -> list[str]:
+    """What the code prints, among rows of a database on this disk, with a lease of two seconds."""
+    empty_database(disk.path)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{JOB}{code}", str(disk.path)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "PREFINE_DATA": str(disk.path),
+            "PREFINE_LEASE_SECONDS": "2",
+            "DJANGO_SETTINGS_MODULE": "webapp.settings",
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+JOB = """
+import sys, threading, time
+from pathlib import Path
+import django
+django.setup()
+from django.db import OperationalError, connection
+from tests.webapp import fake_workers
+from tests.webapp.small_disks import SmallDisk
+from webapp.base.store_interface import DiskFull
+from webapp.experiments import leases, loop
+from webapp.experiments.models import Job
+
+disk = SmallDisk.__new__(SmallDisk)
+disk.path = Path(sys.argv[1])
+row = fake_workers.create_experiment()
+loop.start(row)
+lease = leases.claim(fake_workers.find_job(row, "advance").pk)
+def fill():
+    with connection.cursor() as cursor:  # else a full disk has room in it
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    disk.fill()
+"""
+GIVEN_BACK = """
+fill()
+threading.Timer(6, disk.free).start()  # later than a lease ends
+with lease:
+    if {full}:
+        raise DiskFull("no space is left")
+    with lease.settle() as experiment:
+        loop.advance(experiment)
+job = Job.objects.get(pk=lease.job.pk)
+print(job.status, job.strikes, bool(job.held_up_at))
+"""
+HELD = """
+leases.requeue_abandoned()
+fill()
+for _ in range(4):  # longer than a lease
+    time.sleep(1)
+    lease.beat()
+    try:
+        leases.requeue_abandoned()
+    except OperationalError:
+        pass
+disk.free()
+print(leases.requeue_abandoned(), Job.objects.get(pk=lease.job.pk).strikes)
+lease.renew()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("full", [True, False], ids=["of the worker", "of the database"])
+def test_a_job_is_given_back_without_a_strike_once_there_is_space(small_disk, full):
+    assert run_on_full_disk(small_disk, GIVEN_BACK.format(full=full)) == ["queued 0 True"]
+
+
+@pytest.mark.slow
+def test_a_heartbeat_that_cannot_be_written_is_not_missed(small_disk):
+    assert run_on_full_disk(small_disk, HELD) == ["0 0"]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
 from tests.webapp import fake_workers
@@ -34,6 +35,7 @@ class Replay:
         load = {"busy": 16.0, "quiet": 1.0}[state]
         self.now = NOON
         monkeypatch.setattr(timezone, "now", lambda: self.now)
+        monkeypatch.setattr(progress, "Now", lambda: Value(self.now, DateTimeField()))
         monkeypatch.setattr("os.cpu_count", lambda: 2)
         monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
         self.row = fake_workers.create_experiment(task=task.capitalize(), judge="human", k=K, n=4, status="running")
@@ -73,7 +75,7 @@ class Replay:
 
     def renew(self):
         for job in self.row.jobs.filter(status="running").select_related("request", "experiment"):
-            if promises.is_due(job) and (promised := progress.promise_time_left(job)):
+            if promises.is_due(job, self.now) and (promised := progress.promise_time_left(job)):
                 Job.objects.filter(pk=job.pk).update(estimates=promised)
 
     def play(self, changes):

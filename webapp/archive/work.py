@@ -15,6 +15,7 @@ from webapp.archive.unpack import Refused
 from webapp.base import processes
 from webapp.base.broker import is_unheard, send_message
 from webapp.base.claims import Claim, ClaimLost, Interrupted, claim_row, find_abandoned, requeue_row, select_held
+from webapp.base.database import retry_while_away
 from webapp.base.store import store
 from webapp.base.store_interface import StoreError, is_disk_full
 
@@ -81,14 +82,14 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
     except Interrupted:
         requeue_row(task)
         return False
-    except (Refused, OSError) as error:
+    except BaseException as error:
         if is_disk_full(error) or (isinstance(error, StoreError) and not error.permanent):
             log.warning("%s %s waits: %s", type(task).__name__, task.pk, error)
-            requeue_row(task)
+            retry_while_away(partial(requeue_row, task))
             return False
-        mark_failed(task, str(error))
-        return False
-    except BaseException as error:
+        if isinstance(error, Refused | OSError):
+            mark_failed(task, str(error))
+            return False
         mark_failed(task, f"Prefine failed at this task: {type(error).__name__}: {error}. The worker's log says where.")
         raise
     done = select_held(task).update(status=task.Status.DONE, fraction=1.0, words="", finished_at=Now())
@@ -113,6 +114,6 @@ def requeue_abandoned() -> None:
             if task.attempt >= settings.ATTEMPTS:
                 mark_failed(task, "Its worker disappeared again and again.")
             else:
-                requeue_row(task)
+                requeue_row(task, rung_at=None)
         for task in kind._default_manager.filter(is_unheard(RING_SECONDS), status=kind.Status.QUEUED):
             call_worker(task)

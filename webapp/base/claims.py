@@ -1,7 +1,7 @@
 """Claims: at most one worker works on a row. Claim it, renew the claim, give it back, find abandoned claims.
 
-A row that can be claimed has the columns `status` (with QUEUED and RUNNING among its choices), `owner`, `attempt` and
-`heartbeat`. A worker that lost its claim no longer matches owner and attempt, so its writes change nothing.
+A row that can be claimed has the columns `status` (with QUEUED and RUNNING among its choices), `owner`, `attempt`,
+`heartbeat` and `rung_at`. A worker that lost its claim no longer matches owner and attempt, so its writes change nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from django.db.models.functions import Now
 
 from webapp.base import processes
 from webapp.base.database import CONNECTION_ERRORS
+from webapp.base.store_interface import is_disk_full
 
 BEAT_SECONDS = 0.5
 """A claim is renewed at most this often."""
@@ -74,10 +75,15 @@ _first_seen: dict[Any, dict[tuple[str, datetime], float]] = {}
 def find_abandoned(model: Any) -> list[Any]:
     """Running rows whose worker is gone: its process on this machine has ended, or this process has seen no new
     heartbeat for PREFINE_LEASE_SECONDS. No clocks are compared, since one of them may be wrong, or set meanwhile.
+    The time in which the database takes no writes, for example on a full disk, does not count.
     """
+    before = _first_seen.pop(model, {})
     running = list(model._default_manager.filter(status=model.Status.RUNNING))
-    now, before = time.monotonic(), _first_seen.get(model, {})
+    now = time.monotonic()
     seen = {(row.owner, row.heartbeat): before.get((row.owner, row.heartbeat), now) for row in running}
+    for row in running:
+        if now - seen[row.owner, row.heartbeat] > settings.LEASE_SECONDS / 2:
+            select_held(row).update(rung_at=Now())  # raises where nobody could have written a heartbeat
     _first_seen[model] = seen
     silent_since = now - settings.LEASE_SECONDS
     return [row for row in running if seen[row.owner, row.heartbeat] < silent_since or processes.has_ended(row.owner)]
@@ -98,7 +104,8 @@ class Claim:
     def beat(self) -> None:
         """Renew the claim, at most twice a second. Raises Stopped when the work must end.
 
-        Database errors are ignored until the last renewal is PREFINE_LEASE_SECONDS old.
+        Database errors are ignored until the last renewal is PREFINE_LEASE_SECONDS old; a full disk is ignored longer,
+        as nobody can claim the row then.
         """
         now = time.monotonic()
         if now - self._beaten_at < BEAT_SECONDS:
@@ -108,8 +115,8 @@ class Claim:
             raise Interrupted
         try:
             self.renew()
-        except CONNECTION_ERRORS:
-            if now - self._renewed_at > settings.LEASE_SECONDS:
+        except CONNECTION_ERRORS as error:
+            if now - self._renewed_at > settings.LEASE_SECONDS and not is_disk_full(error):
                 raise
             connection.close()
             return

@@ -12,6 +12,9 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
+from webapp.base import processes
+from webapp.base.store_interface import is_disk_full
+
 CONNECTION_ERRORS = (OperationalError, InterfaceError)
 """Raised while a database shuts down, starts, or is locked for too long."""
 PAUSE_SECONDS = 0.5
@@ -19,7 +22,8 @@ T = TypeVar("T")
 
 
 def retry_while_away(action: Callable[[], T]) -> T:
-    """Retry the action on connection errors for PREFINE_LEASE_SECONDS, then raise the last one.
+    """Retry the action on connection errors for PREFINE_LEASE_SECONDS, then raise the last one. On a full disk of the
+    database, retry for as long as this process may go on.
 
     For writes that must not be lost, such as a model's answer, which has been paid for.
     """
@@ -27,10 +31,11 @@ def retry_while_away(action: Callable[[], T]) -> T:
     while True:
         try:
             return action()
-        except CONNECTION_ERRORS:
+        except CONNECTION_ERRORS as error:
             connection.close()
             until = until or time.monotonic() + settings.LEASE_SECONDS
-            if time.monotonic() > until:
+            may_wait = is_disk_full(error) and not processes.stopping.is_set()
+            if time.monotonic() > until and not may_wait:
                 raise
             time.sleep(PAUSE_SECONDS)
 

@@ -6,6 +6,7 @@ import errno
 import re
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import BinaryIO, Protocol
 
 NAME = re.compile(r"(?!\.)[^/\\\0]+")
 """One part of a key; neither hidden nor `..`."""
+POSTGRES_FULL = "53100"
 
 
 class StoreError(OSError):
@@ -29,8 +31,11 @@ class DiskFull(StoreError):
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether this error says so, ours or the system's."""
-    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT))
+    """Whether this error says so: ours, the system's or the database's."""
+    if isinstance(error, OSError):
+        return isinstance(error, DiskFull) or error.errno in (errno.ENOSPC, errno.EDQUOT)
+    said = error.__cause__ if error else None  # what Django got from the database's driver
+    return getattr(said, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL or getattr(said, "sqlstate", "") == POSTGRES_FULL
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models.functions import Now
 
 from trainer.records import FINAL
@@ -26,6 +26,7 @@ from webapp.base.claims import (
     requeue_row,
     select_held,
 )
+from webapp.base.database import retry_while_away
 from webapp.base.processes import has_ended
 from webapp.base.store_interface import StoreError, is_disk_full
 from webapp.experiments import courses, events, held_up, jobs, loop, progress, promises, provenance, request_results
@@ -79,12 +80,12 @@ class Lease(Claim):
     def renew(self) -> None:
         if not select_held(self.job).update(heartbeat=Now(), progress=self._describe_progress()):
             raise ClaimLost
-        if promises.is_due(self.job) and (promised := progress.promise_time_left(self.job)):
+        cancelled, paused, now = Job.objects.values_list("cancel", "experiment__paused", Now()).get(pk=self.job.pk)
+        if promises.is_due(self.job, now) and (promised := progress.promise_time_left(self.job)):
             self.job.estimates = promised
             select_held(self.job).update(estimates=promised)
         if self.report:
             self.report(self.progress)
-        cancelled, paused = Job.objects.values_list("cancel", "experiment__paused").get(pk=self.job.pk)
         if cancelled:
             raise Cancelled
         if paused and self.job.kind in PAUSABLE:
@@ -146,6 +147,10 @@ class Lease(Claim):
         """Suppress Stopped, a full disk and a store that is away; other exceptions count a strike and are raised."""
         if self._settled or isinstance(reason, ClaimLost):
             return isinstance(reason, Stopped)
+        return retry_while_away(lambda: self._give_back(reason))
+
+    def _give_back(self, reason: BaseException | None) -> bool:
+        """End an attempt without a result. Returns whether the reason is dealt with."""
         if isinstance(reason, Cancelled):
             select_held(self.job).update(status=Job.Status.CANCELLED, finished_at=Now())
             return True
@@ -163,7 +168,8 @@ class Lease(Claim):
 def _describe_wait(reason: BaseException | None) -> str:
     """What the job waits for, in words, where no attempt can succeed until then; empty for any other reason."""
     if is_disk_full(reason):
-        return f"{Job.NO_SPACE} {logs.read_context().get('worker') or socket.gethostname()}: {reason}"
+        worker = f"worker {logs.read_context().get('worker') or socket.gethostname()}"
+        return f"{Job.NO_SPACE} {'the database' if isinstance(reason, DatabaseError) else worker}: {reason}"
     if isinstance(reason, StoreError) and not reason.permanent:
         return f"{Job.STORE_AWAY} {reason}"
     return ""

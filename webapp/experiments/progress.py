@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from django.db.models import Min, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from llm.records import TRIED
@@ -90,6 +92,8 @@ class _State:
     training: Job | None
     """The training of the films that the request waits for."""
     in_line: bool
+    now: datetime
+    """By the database's clock, as this process's may be wrong."""
 
 
 def read_progress(experiment: Experiment, known: Known | None = None) -> Progress:
@@ -111,7 +115,9 @@ def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
     )
     requests: dict[int, Request] = {}
     counts: Counter[int] = Counter()
-    for request in undone.order_by("step", "slot").prefetch_related("jobs"):
+    now = timezone.now()  # nobody is told a time where no request is open
+    for request in undone.order_by("step", "slot").annotate(read_at=Now()).prefetch_related("jobs"):
+        now = request.read_at
         requests.setdefault(request.experiment_id, request)
         counts[request.experiment_id] += 1
     rounds = Iteration.objects.filter(experiment__in=experiments, aside=False).order_by("number")
@@ -137,6 +143,7 @@ def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
                 job=job,
                 training=_find_training(requests.get(row.pk)),
                 in_line=job is not None and job.pk in late,
+                now=now,
             )
         )
     return states
@@ -168,14 +175,14 @@ def _build_progress(state: _State, known: Known) -> Progress:
     fraction, left = _estimate(state, step, known)
     if phase != step:
         return Progress(phase, state.iteration, n, fraction, None)
-    if state.job is not None and held_up.is_shown(state.job, timezone.now()):
+    if state.job is not None and held_up.is_shown(state.job, state.now):
         return Progress(phase, state.iteration, n, fraction, None, late=True, late_reason="held up")
     promise = _find_promise(state)
     if promise is None:
         late = left is not None and _is_overdue(state, step, known)
         reason = _find_late_reason(state) if late else ""
         return Progress(phase, state.iteration, n, fraction, left, in_line=state.in_line, late=late, late_reason=reason)
-    promised = promise.count_left(timezone.now())
+    promised = promise.count_left(state.now)
     late = promise.late or promised < -GRACE_SECONDS
     reason = _find_late_reason(state) if late else ""
     return Progress(phase, state.iteration, n, fraction, max(0.0, promised), late=late, late_reason=reason)
@@ -189,7 +196,7 @@ def _is_overdue(state: _State, step: str, known: Known) -> bool:
     running = job.status == Job.Status.RUNNING
     begun = job.started_at if running and job.started_at else job.created_at
     usual = (measure_step(state.experiment, step, known) or 0.0) if running else 0.0
-    return (timezone.now() - begun).total_seconds() > usual + GRACE_SECONDS
+    return (state.now - begun).total_seconds() > usual + GRACE_SECONDS
 
 
 def _find_promise(state: _State) -> Promise | None:
@@ -203,7 +210,7 @@ def _find_promise(state: _State) -> Promise | None:
 def _find_late_reason(state: _State) -> str:
     if state.job and state.job.attempt > 1:
         return "restarted"
-    since = timezone.now() - held_up.LASTING  # the moments between two jobs change no words
+    since = state.now - held_up.LASTING  # the moments between two jobs change no words
     working = Q(status=Job.Status.RUNNING, started_at__lt=since) | Q(status=Job.Status.DONE, finished_at__gt=since)
     busy = Job.objects.filter(working, kind__in=(Job.Kind.TRAIN, Job.Kind.FILM))
     return "busy" if busy.exclude(experiment=state.experiment).exists() else ""
@@ -217,7 +224,7 @@ def promise_time_left(job: Job) -> list[list[float]] | None:
     _, left = _estimate(state, _find_step(state), {})
     if left is None:
         return None
-    promise = promises.renew_promise(promises.find_promise(state.job), left, timezone.now())
+    promise = promises.renew_promise(promises.find_promise(state.job), left, state.now)
     return promises.write_promise(state.job, promise)
 
 
@@ -279,25 +286,25 @@ def _estimate(state: _State, step: str, known: Known) -> tuple[float, float | No
     later = [expected[name] for name in steps[steps.index(step) + 1 :]]
     usual = expected[step]
     if step == "filming" and usual is not None:
-        usual *= _measure_slowdown(state.training, 0.0, expected["training"])
+        usual *= _measure_slowdown(state.training, state.now, 0.0, expected["training"])
     own = _estimate_step(state, usual, read_courses(state.experiment, step, known), known)
     if own is None or any(seconds is None for seconds in later):
         return fraction, None
-    slowdown = _measure_slowdown(state.job, own, expected[step]) if step == "training" else 1.0
+    slowdown = _measure_slowdown(state.job, state.now, own, expected[step]) if step == "training" else 1.0
     return fraction, own + slowdown * sum(seconds for seconds in later if seconds is not None)
 
 
-def _measure_slowdown(job: Job | None, left: float, expected: float | None) -> float:
+def _measure_slowdown(job: Job | None, now: datetime, left: float, expected: float | None) -> float:
     """How much slower this machine is now than in earlier trainings; the films after this one will be, too."""
     if job is None or not job.started_at or not expected:
         return 1.0
-    total = ((job.finished_at or timezone.now()) - job.started_at).total_seconds() + left
+    total = ((job.finished_at or now) - job.started_at).total_seconds() + left
     return min(MOST_SLOWDOWN, max(LEAST_SLOWDOWN, total / expected))
 
 
 def _estimate_answers(state: _State, each: float | None) -> float | None:
     """Seconds until a model has answered all open requests, one after another."""
-    own, others = _estimate_job(state.job, each), state.undone - 1
+    own, others = _estimate_job(state.job, state.now, each), state.undone - 1
     if state.in_line or state.request is None or own is None or (others and each is None):
         return None
     return own + others * (each or 0.0)
@@ -310,23 +317,22 @@ def _read_fraction(job: Job | None) -> float:
 
 def _estimate_step(state: _State, expected: float | None, courses: Sequence[Course], known: Known) -> float | None:
     """Seconds left of the current step, with the jobs before it in its queue."""
-    own = _estimate_job(state.job, expected, courses)
+    own = _estimate_job(state.job, state.now, expected, courses)
     if own is None or state.job is None or not state.in_line:
         return own
-    before = _estimate_queue(state.job, known)
+    before = _estimate_queue(state.job, state.now, known)
     return None if before is None else before + own
 
 
-def _estimate_queue(job: Job, known: Known) -> float | None:
+def _estimate_queue(job: Job, now: datetime, known: Known) -> float | None:
     """Seconds until a worker is free for this queued job; None if a job before it was never measured."""
     kinds = [kind for kind, queue in Job.QUEUES.items() if queue == job.queue and kind in STEP_OF_JOB]
     ahead = Job.objects.filter(kind__in=kinds, status__in=(Job.Status.QUEUED, Job.Status.RUNNING), pk__lt=job.pk)
     total, workers = 0.0, 0
     for other in ahead.filter(cancel=False).exclude(experiment__paused=True).select_related("experiment"):
         step = STEP_OF_JOB[other.kind]
-        seconds = _estimate_job(
-            other, measure_step(other.experiment, step, known), read_courses(other.experiment, step, known)
-        )
+        usual = measure_step(other.experiment, step, known)
+        seconds = _estimate_job(other, now, usual, read_courses(other.experiment, step, known))
         if seconds is None:
             return None
         total += seconds
@@ -334,13 +340,15 @@ def _estimate_queue(job: Job, known: Known) -> float | None:
     return total / max(1, workers)
 
 
-def _estimate_job(job: Job | None, expected: float | None, courses: Sequence[Course] = ()) -> float | None:
+def _estimate_job(
+    job: Job | None, now: datetime, expected: float | None, courses: Sequence[Course] = ()
+) -> float | None:
     """Seconds left of a job: by the course of earlier jobs; where none was noted, from its own speed, from how long
     earlier jobs took, or, early on, from both.
     """
     if job is None or job.status != Job.Status.RUNNING:
         return None if expected is None else expected * (1 - _read_fraction(job))
-    took, fraction = (timezone.now() - (job.started_at or job.created_at)).total_seconds(), _read_fraction(job)
+    took, fraction = (now - (job.started_at or job.created_at)).total_seconds(), _read_fraction(job)
     if expected and courses:
         return _follow_courses(took, fraction, expected, courses)
     usual = None if expected is None else _count_rest(took, fraction, expected)

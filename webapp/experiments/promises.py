@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
 from webapp.experiments.models import Job
 
 FIRST_PAUSE, PAUSE_SHARE = 5.0, 0.05
@@ -69,11 +67,11 @@ def find_promise(job: Job) -> Promise | None:
     return read_promises(before)[-1] if before else None
 
 
-def is_due(job: Job) -> bool:
-    """Whether the job's promise should be renewed."""
+def is_due(job: Job, now: datetime) -> bool:
+    """Whether the job's promise should be renewed, by the database's clock."""
     if job.kind not in PROMISED or (job.kind == Job.Kind.FILM and job.percent < 100):
         return False
     if not job.estimates:
         return True
-    age = (timezone.now() - job.created_at).total_seconds()
+    age = (now - job.created_at).total_seconds()
     return age - float(job.estimates[-1][0]) >= max(FIRST_PAUSE, PAUSE_SHARE * age)

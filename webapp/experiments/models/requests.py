@@ -83,7 +83,7 @@ class Job(models.Model):
         FAILED = "failed"
         CANCELLED = "cancelled"
 
-    NO_SPACE, STORE_AWAY = "No disk space on worker", "Waits for the store:"
+    NO_SPACE, STORE_AWAY = "No disk space on", "Waits for the store:"
     """How the error of a queued job begins that waits for something outside of Prefine."""
     QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"}
 
