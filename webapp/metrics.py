@@ -16,9 +16,9 @@ from typing import Any
 from celery import current_app
 from django.conf import settings
 from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models.functions import Now
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from kombu.exceptions import ChannelError, OperationalError
 from prometheus_client import CollectorRegistry, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client import Counter as CounterMetric
@@ -27,7 +27,7 @@ from prometheus_client.registry import Collector
 
 from webapp import health
 from webapp.base import scratch
-from webapp.base.database import CONNECTION_ERRORS
+from webapp.base.database import CONNECTION_ERRORS, read_now
 from webapp.base.request_log import answered
 from webapp.experiments import workers
 from webapp.experiments.models import Experiment, Job, ModelCall, Request, Worker
@@ -75,7 +75,7 @@ def measure_parts() -> Iterator[Metric]:
 
 
 def measure_jobs() -> Iterator[Metric]:
-    now = timezone.now()
+    now = read_now()
     rows = Job.objects.order_by().values_list("kind", "status")
     counts: Counter[tuple[str, str]] = Counter()
     oldest: dict[tuple[str, str], datetime] = {}
@@ -118,7 +118,7 @@ def measure_people() -> Iterator[Metric]:
     waits = waiting.aggregate(count=Count("pk"), since=Min("created_at"))
     count, since = waits["count"], waits["since"]
     yield gauge("rounds_waiting", "Rounds that wait for a person", [], [([], count)])
-    age = (timezone.now() - since).total_seconds() if since else 0.0
+    age = (read_now() - since).total_seconds() if since else 0.0
     yield gauge("rounds_waiting_oldest_seconds", "How long the oldest of them waits", [], [([], age)])
     votes = [(["round"], Vote.objects.filter(undone_at=None).count()), (["pair"], PairVote.objects.count())]
     yield counter("votes", "Votes that stand", ["kind"], votes)
@@ -149,7 +149,7 @@ class CallSums:
 
     def read(self) -> dict[str, tuple[int, int, int, float]]:
         new = ModelCall.objects.filter(pk__gt=self.read_to)
-        end = new.filter(created_at__lt=timezone.now() - SETTLED).aggregate(Max("pk"))["pk__max"]
+        end = new.filter(created_at__lt=Now() - SETTLED).aggregate(Max("pk"))["pk__max"]
         if end is not None:
             self.sums = self._add(new.filter(pk__lte=end))
             self.read_to = end

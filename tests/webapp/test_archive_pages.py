@@ -109,9 +109,10 @@ class TestExporting:
         assert store.size(task.key) is None and not Export.objects.exists()
 
     def test_progress_asks_again_while_there_is_something_to_wait_for(self, staff_client, study):
-        started = timezone.now() - timedelta(seconds=30)
+        now = timezone.now()
+        times = {"started_at": now - timedelta(seconds=30), "heartbeat": now}
         task = Export.objects.create(
-            study=study, by="ada", status="running", fraction=0.25, words="Table votes", started_at=started
+            study=study, by="ada", status="running", fraction=0.25, words="Table votes", **times
         )
         address = reverse("archive:progress", args=["export", task.public_id])
         said = text_of(staff_client.get(address))

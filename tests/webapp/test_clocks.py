@@ -4,23 +4,37 @@ says, and how long something takes, a clock that nobody sets.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
+from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.utils import timezone
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_totp import models as otp_totp
 
-from tests.webapp import fake_workers, poll_rows, rows
+from tests.webapp import fake_workers, notice_rows, poll_rows, questionnaire_rows, rows
+from webapp.accounts import twofactor
+from webapp.accounts.models import AuthenticatorApp
 from webapp.archive import work
 from webapp.archive.models import Export
+from webapp.base.database import read_now
 from webapp.endpoints.models import Endpoint
 from webapp.endpoints.shared_gate import EndpointGate
-from webapp.experiments import jobs, leases, loop, workers
+from webapp.experiments import jobs, leases, loop, progress, workers
 from webapp.experiments.models import Job, Request
+from webapp.notices import notifier
+from webapp.notices.models import Address, Notice
 from webapp.review import ballot
 from webapp.review.models import Vote
 from webapp.review.screenings import find_screening
+from webapp.studies import opening
+from webapp.studies.models import Study
+from webapp.studies.questionnaires import answering
+from webapp.studies.questionnaires.models import Response
 from webapp.votes import lifecycle, poll_ballot
 from webapp.votes.models import Evaluator
 from webapp.votes.models import Vote as PairVote
@@ -45,6 +59,8 @@ def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
             return really() + error
 
         monkeypatch.setattr(timezone, "now", now)
+        shifted = SimpleNamespace(time=lambda: time.time() + error.total_seconds())
+        monkeypatch.setattr(otp_totp, "time", shifted)
 
     return set_wrong
 
@@ -177,3 +193,77 @@ def test_a_wrong_clock_hides_no_worker(set_clock, wrong):
     workers.register("gpu-2", "train", "cpu")
     set_clock(timedelta(0))
     assert all(map(workers.is_alive, type(worker).objects.all()))
+
+
+def test_the_time_left_is_equal_on_every_page(set_clock, wrong):
+    row = fake_workers.start_experiment(n=1)
+    fake_workers.do_work(row, until="Train")
+    lease = leases.claim(fake_workers.find_job(row, "train").pk)
+    assert lease
+    Job.objects.filter(pk=lease.job.pk).update(estimates=[[0, 600, 0]])
+    set_clock(wrong)
+    now = progress.read_progress(row)
+    assert now.seconds_left == pytest.approx(600, abs=100) and not now.late
+
+
+def test_a_study_opens_and_closes_at_its_time(set_clock, wrong):
+    study, half = rows.study(), timedelta(minutes=30)
+    Study.objects.update(status=Study.Status.OPEN, opens_at=read_now() + half, closes_at=None)
+    set_clock(wrong)
+    study.refresh_from_db()
+    assert opening.find_closed_reason(study) == "early"
+    study.opens_at, study.closes_at = read_now() - half, read_now() + half
+    assert opening.find_closed_reason(study) not in ("early", "late")
+
+
+def test_a_code_is_taken_and_a_wrong_one_locks_nobody_out(set_clock, wrong):
+    user = User.objects.create_user("eve")
+    app = AuthenticatorApp.objects.create(user=user, confirmed=True, name="app")
+    totp = TOTP(app.bin_key)
+    totp.time = time.time()
+    code = f"{totp.token():06d}"
+    mistyped = f"{(int(code) + 1) % 10**6:06d}"
+    set_clock(wrong)
+    assert twofactor.verify_code(user, mistyped) is None
+    assert twofactor.verify_code(user, code) is None, "soon after a wrong one"
+    app.refresh_from_db()
+    assert abs(read_now() - app.throttling_failure_timestamp) < timedelta(minutes=10) and app.t0 == 0
+    AuthenticatorApp.objects.update(throttling_failure_timestamp=read_now() - timedelta(minutes=10))
+    assert twofactor.verify_code(user, code)
+    set_clock(timedelta(0))
+    assert twofactor.verify_code(user, code) is None, "it was used"
+
+
+def test_a_notice_is_sent_once_and_at_once(set_clock, wrong, monkeypatch, settings):
+    settings.EMAIL_READY = True
+    person = notice_rows.create_waiting_participant()
+    Address.objects.create(participant=person, email="ada@example.org")
+    rows.open_judgement(person)
+    set_clock(wrong)
+    notifier.plan_notices()
+    set_clock(timedelta(0))
+    sent: list[int] = []
+
+    def send(notice: Notice, address: Address) -> None:
+        """While it is being sent, another notifier looks."""
+        sent.append(notice.pk)
+        if len(sent) == 1:
+            set_clock(timedelta(0))
+            notifier.tick()
+
+    monkeypatch.setattr(notifier.email, "send", send)
+    set_clock(min(wrong, timedelta(0)))
+    notifier.tick()
+    assert len(sent) == 1
+    assert Notice.objects.get(kind=Notice.Kind.READY).sent_at
+
+
+def test_how_long_questions_took_is_measured_with_one_clock(set_clock, wrong):
+    person = rows.participant()
+    asked = questionnaire_rows.rated(person.study)
+    set_clock(wrong)
+    response = Response.objects.create(questionnaire=asked, participant=person)
+    set_clock(timedelta(0))
+    assert answering.send(response, {}, answering.hash_items(asked, answering.list_items(asked)))
+    seconds = Response.objects.get().seconds
+    assert seconds is not None and 0 <= seconds < 600

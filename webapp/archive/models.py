@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 
 from django.db import models
-from django.utils import timezone
 
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Study
@@ -47,9 +46,9 @@ class Task(models.Model):
     @property
     def seconds_left(self) -> float | None:
         """At the pace so far; None before 2% are done."""
-        if self.status != self.Status.RUNNING or self.started_at is None or self.fraction < 0.02:
+        if self.status != self.Status.RUNNING or not (self.started_at and self.heartbeat) or self.fraction < 0.02:
             return None
-        took = (timezone.now() - self.started_at).total_seconds()
+        took = (self.heartbeat - self.started_at).total_seconds()
         return float(took * (1 - self.fraction) / self.fraction)
 
 

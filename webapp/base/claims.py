@@ -1,7 +1,8 @@
 """Claims: at most one worker works on a row. Claim it, renew the claim, give it back, find abandoned claims.
 
 A row that can be claimed has the columns `status` (with QUEUED and RUNNING among its choices), `owner`, `attempt`,
-`heartbeat` and `rung_at`. A worker that lost its claim no longer matches owner and attempt, so its writes change nothing.
+`heartbeat` and `rung_at`. A worker that lost its claim no longer matches owner and attempt, so its writes change
+nothing.
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Avg
 from django.db.models.functions import Abs, Now
-from django.utils import timezone
 
 from llm import methods, records, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.records import Judged, Pick, Problem, list_shown, meaning, payload, result_to_json
 from simulation import catalog
+from webapp.base.database import read_now
 from webapp.experiments import events, jobs, provenance, request_results, revisions
 from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
 from webapp.experiments.kind import PersonChoice
@@ -37,7 +37,7 @@ def start(experiment: Experiment) -> bool:
         return False
     known = methods.METHODS.get(row.method)
     revision = known.revision if known else 1
-    update_fields(row, experiment, status=Experiment.Status.RUNNING, started_at=timezone.now(), revision=revision)
+    update_fields(row, experiment, status=Experiment.Status.RUNNING, started_at=read_now(), revision=revision)
     events.emit(row, "started", f"{row.method} on {row.task}: K={row.k}, N={row.n}, judge {row.judge}", public=True)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
@@ -71,7 +71,7 @@ def cancel(experiment: Experiment) -> bool:
     row = lock(experiment.pk)
     if row.status in (Experiment.Status.CANCELLED, Experiment.Status.FINISHED):
         return False
-    update_fields(row, experiment, status=Experiment.Status.CANCELLED, paused=False, finished_at=timezone.now())
+    update_fields(row, experiment, status=Experiment.Status.CANCELLED, paused=False, finished_at=read_now())
     jobs.cancel(row)
     events.emit(row, "cancelled", public=True)
     return True

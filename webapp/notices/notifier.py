@@ -11,10 +11,11 @@ from smtplib import SMTPException
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, close_old_connections
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from webapp.base.database import PollSchedule
+from webapp.base.database import PollSchedule, read_now
 from webapp.experiments import judges
 from webapp.experiments.kinds import JUDGED_KINDS
 from webapp.experiments.models import Experiment, Request
@@ -47,7 +48,7 @@ def tick() -> None:
     """Delete contacts that are no longer needed, plan notices, send what is due."""
     delete_contacts()
     plan_notices()
-    due = find_unsent().filter(due_at__lte=timezone.now())
+    due = find_unsent().filter(due_at__lte=read_now())
     for pk in list(due.values_list("pk", flat=True)[:100]):
         send_notice(pk)
 
@@ -59,7 +60,7 @@ def find_unsent() -> QuerySet[Notice]:
 def compute_wait_seconds() -> float:
     """Seconds until a notice is due or everything is checked again."""
     due_at = find_unsent().values_list("due_at", flat=True).first()
-    return min(IDLE_SECONDS, (due_at - timezone.now()).total_seconds()) if due_at else IDLE_SECONDS
+    return min(IDLE_SECONDS, (due_at - read_now()).total_seconds()) if due_at else IDLE_SECONDS
 
 
 def delete_contacts() -> None:
@@ -98,9 +99,10 @@ def plan_notices() -> None:
 
 
 def _make_notices(person: Participant, request_id: int, channel: Notice.Channel) -> list[Notice]:
-    rows = [Notice(participant=person, request_id=request_id, channel=channel, kind=Notice.Kind.READY)]
+    now, ready = read_now(), Notice.Kind.READY
+    rows = [Notice(participant=person, request_id=request_id, channel=channel, kind=ready, due_at=now)]
     if settings.REMINDER_HOURS:
-        due = move_to_daytime(timezone.now() + timedelta(hours=settings.REMINDER_HOURS), person.timezone)
+        due = move_to_daytime(now + timedelta(hours=settings.REMINDER_HOURS), person.timezone)
         reminder = Notice.Kind.REMINDER
         rows.append(Notice(participant=person, request_id=request_id, channel=channel, kind=reminder, due_at=due))
     return rows
@@ -117,7 +119,7 @@ def move_to_daytime(moment: datetime, zone: str) -> datetime:
 
 def send_notice(pk: int) -> None:
     """Send a notice if it is still needed and no other notifier is sending it."""
-    now = timezone.now()
+    now = read_now()
     mine = Notice.objects.filter(pk=pk, sent_at=None, dropped="", due_at__lte=now)
     if not mine.update(due_at=now + SEND_TIMEOUT, attempts=F("attempts") + 1):
         return
@@ -138,7 +140,7 @@ def send_notice(pk: int) -> None:
         _record_failure(notice, error)
         return
     if sent:
-        Notice.objects.filter(pk=pk).update(sent_at=timezone.now(), error="")
+        Notice.objects.filter(pk=pk).update(sent_at=Now(), error="")
     else:
         Notice.objects.filter(pk=pk).update(dropped="no way to reach")
 
@@ -195,7 +197,7 @@ def _record_failure(notice: Notice, error: Exception) -> None:
     if notice.attempts > len(RETRY_DELAYS):
         Notice.objects.filter(pk=notice.pk).update(dropped="given up", **changes)
     else:
-        Notice.objects.filter(pk=notice.pk).update(due_at=timezone.now() + RETRY_DELAYS[notice.attempts - 1], **changes)
+        Notice.objects.filter(pk=notice.pk).update(due_at=Now() + RETRY_DELAYS[notice.attempts - 1], **changes)
 
 
 def run(stop: threading.Event) -> None:

@@ -149,7 +149,7 @@ class Trial(models.Model):
     cannot_tell = models.BooleanField(default=False)
     broken = models.BooleanField(default=False)
     client = models.JSONField(default=dict)
-    opened_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(db_default=Now(), editable=False)
     answered_at = models.DateTimeField(null=True)
 
     class Meta:

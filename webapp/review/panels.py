@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from llm.records import Pick
 from trainer.records import FINAL
@@ -127,7 +127,7 @@ def close_round(experiment: Experiment) -> bool:
     request = loop.find_waiting_request(row)
     if request is None:
         return False
-    Vote.objects.filter(request=request, undone_at=None, locked_at=None).update(locked_at=timezone.now())
+    Vote.objects.filter(request=request, undone_at=None, locked_at=None).update(locked_at=Now())
     votes = list(find_votes(request))
     if not votes or not _answer_request(request, votes):
         return False

@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils import timezone
 
 from simulation import catalog
 from trainer.records import FINAL
+from webapp.base.database import read_now
 from webapp.experiments.kinds import WORST_KINDS
 from webapp.experiments.models import Candidate, Clip
 from webapp.review import ballot
@@ -185,6 +185,6 @@ def save_answer(trial: Trial, choice: ballot.Choice) -> str:
             return picked
         trial.best_id, trial.worst_id = picked
     trial.cannot_tell, trial.broken = choice.cannot_judge, choice.broken
-    trial.client, trial.answered_at = choice.client, timezone.now()
+    trial.client, trial.answered_at = choice.client, read_now()
     trial.save()
     return ""

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import F
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from webapp.experiments import events
 from webapp.studies import assigning, enrolment
@@ -78,7 +78,7 @@ def record_attempt(participant: Participant, questions: list[Question], given: M
     if participant.experiment:
         events.emit(participant.experiment, "checked", f"{participant.label} {result}.", payload=payload)
     if not failed:
-        Participant.objects.filter(pk=participant.pk).update(understood_at=timezone.now())
+        Participant.objects.filter(pk=participant.pk).update(understood_at=Now())
     elif participant.attempts >= participant.study.most_attempts:
         enrolment.fail(participant)
     return True

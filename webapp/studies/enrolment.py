@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.audit import record
@@ -77,7 +78,7 @@ def accept_consent(participant: Participant, language: str = "") -> str:
         if not participant.pilot:
             study.publish_consent(read_in)
         Participant.objects.filter(pk=participant.pk).update(
-            consented_at=timezone.now(),
+            consented_at=Now(),
             consent_version=study.consent_version,
             consent_hash=study.consent_hash,
             consent_language=read_in,
@@ -93,11 +94,11 @@ def _has_begun(participant: Participant) -> bool:
 
 
 def mark_instructed(participant: Participant) -> None:
-    Participant.objects.filter(pk=participant.pk, instructed_at=None).update(instructed_at=timezone.now())
+    Participant.objects.filter(pk=participant.pk, instructed_at=None).update(instructed_at=Now())
 
 
 def mark_debriefed(participant: Participant) -> None:
-    Participant.objects.filter(pk=participant.pk, debriefed_at=None).update(debriefed_at=timezone.now())
+    Participant.objects.filter(pk=participant.pk, debriefed_at=None).update(debriefed_at=Now())
 
 
 def finish_due(participants: QuerySet[Participant] | None = None) -> int:
@@ -108,7 +109,7 @@ def finish_due(participants: QuerySet[Participant] | None = None) -> int:
     ended = scope.filter(Exists(mine), finished_at=None, withdrawn_at=None, outcome="").exclude(Exists(unfinished))
     cancelled = mine.filter(experiment__status=Experiment.Status.CANCELLED)
     stopped = scope.filter(Exists(cancelled), withdrawn_at=None, outcome="", study__origin=None)
-    return ended.update(finished_at=timezone.now(), outcome=Outcome.FINISHED) + stopped.update(outcome=Outcome.STOPPED)
+    return ended.update(finished_at=Now(), outcome=Outcome.FINISHED) + stopped.update(outcome=Outcome.STOPPED)
 
 
 def withdraw(participant: Participant) -> None:

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from webapp.base.database import read_now
 from webapp.experiments.models import Experiment
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Participant, Study
@@ -94,7 +95,7 @@ def _check_numbers(study: Study) -> Iterator[str]:
 def _check_times(study: Study) -> Iterator[str]:
     if study.opens_at and study.closes_at and study.closes_at <= study.opens_at:
         yield "It would close before it opens."
-    if study.closes_at and study.closes_at <= timezone.now():
+    if study.closes_at and study.closes_at <= read_now():
         yield "The time when it closes has passed."
 
 
@@ -147,14 +148,14 @@ def count_stranded(study: Study) -> int:
 
 def find_closed_reason(study: Study) -> str:
     """Why nobody new may consent now: draft, closed, early, late, expired or full. Empty if people may."""
-    now, today = timezone.now(), timezone.localdate()
     if study.status != Study.Status.OPEN:
         return str(study.status)
+    now = read_now() if study.opens_at or study.closes_at else timezone.now()
     if study.opens_at and now < study.opens_at:
         return "early"
     if study.closes_at and now >= study.closes_at:
         return "late"
-    if not study.demonstration and _is_ethics_expired(study, today):
+    if not study.demonstration and _is_ethics_expired(study, timezone.localdate(now)):
         return "expired"
     if study.quota is not None and assigning.find_enrolled(study).count() >= study.quota:
         return "full"

@@ -11,9 +11,9 @@ from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models.functions import Now
 from django.templatetags.static import static
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -134,4 +134,4 @@ def save_choice(session: MutableMapping[str, Any], participant: Participant, cho
 
 
 def mark_practised(participant: Participant) -> None:
-    Participant.objects.filter(pk=participant.pk, practised_at=None).update(practised_at=timezone.now())
+    Participant.objects.filter(pk=participant.pk, practised_at=None).update(practised_at=Now())

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from webapp.audit import record
 from webapp.votes.languages import localize_poll
@@ -83,10 +83,10 @@ def accept_consent(evaluator: Evaluator, language: str = "") -> None:
     poll = lock_poll(evaluator.poll_id)
     if not is_taking(poll):
         return
-    now, language, original = timezone.now(), language or poll.language, poll.consent_text
+    language, original = language or poll.language, poll.consent_text
     localize_poll(poll, language)
     agreed = Evaluator.objects.filter(pk=evaluator.pk, consented_at=None, withdrawn_at=None).update(
-        consented_at=now,
+        consented_at=Now(),
         consent_version=poll.consent_version,
         consent_hash=poll.consent_hash,
         consent_language=poll.language if poll.consent_text == original else language,
@@ -100,7 +100,7 @@ def accept_consent(evaluator: Evaluator, language: str = "") -> None:
 
 def _find_free_slot(poll: Poll) -> int:
     """The lowest slot that no finished or active evaluator holds."""
-    active = Q(finished_at__isnull=False) | Q(consented_at__gte=timezone.now() - ABANDONED)
+    active = Q(finished_at__isnull=False) | Q(consented_at__gte=Now() - ABANDONED)
     holders = Evaluator.objects.filter(active, poll=poll, withdrawn_at=None, slot__isnull=False)
     used = set(holders.values_list("slot", flat=True))
     return next(slot for slot in range(len(used) + 1) if slot not in used)
@@ -139,7 +139,7 @@ def withdraw(evaluator: Evaluator) -> bool:
     poll = lock_poll(evaluator.poll_id)
     if poll.status == Poll.Status.CLOSED:
         return False
-    if Evaluator.objects.filter(pk=evaluator.pk, withdrawn_at=None).update(withdrawn_at=timezone.now(), external_id=""):
+    if Evaluator.objects.filter(pk=evaluator.pk, withdrawn_at=None).update(withdrawn_at=Now(), external_id=""):
         deleted, _ = Vote.objects.filter(showing__evaluator=evaluator).delete()
         record("evaluator", "withdrew", evaluator, poll=poll.title, deleted_votes=deleted)
     return True

@@ -7,10 +7,10 @@ from functools import cached_property
 
 from django.db.models import Q
 from django.urls import reverse
-from django.utils import timezone
 
 from llm.backend import without_credentials
 from webapp.base import charts
+from webapp.base.database import read_now
 from webapp.bench.experiments import winner_zip
 from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
@@ -155,9 +155,9 @@ class ExperimentOverview:
     @property
     def nobody_works(self) -> bool:
         """Whether work has waited for 20 s and no worker took any of it."""
-        if self.experiment.paused or self.queued_before or self.busy:
+        if not self.jobs or self.experiment.paused or self.queued_before or self.busy:
             return False
-        return any((timezone.now() - job.created_at).total_seconds() > 20 for job in self.jobs)
+        return (read_now() - min(job.created_at for job in self.jobs)).total_seconds() > 20
 
 
 def build_overview(experiment: Experiment) -> ExperimentOverview:

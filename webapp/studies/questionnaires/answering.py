@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 from django.utils.translation import gettext
 
 from webapp.studies.models import Participant
@@ -163,7 +163,7 @@ def send(response: Response, values: Mapping[int, Any], version: str) -> bool:
         return False
     order = [item.variable for item in order_items(response.participant, questionnaire, items)]
     waiting = Response.objects.filter(pk=response.pk, sent_at=None, participant__withdrawn_at=None)
-    if not waiting.update(sent_at=timezone.now(), order=order):
+    if not waiting.update(sent_at=Now(), order=order):
         return False
     Answer.objects.bulk_create(Answer(response=response, item_id=pk, value=value) for pk, value in values.items())
     return True

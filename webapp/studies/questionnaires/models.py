@@ -7,6 +7,7 @@ import re
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 VARIABLE = RegexValidator(
     r"\A[A-Za-z][A-Za-z0-9_]*\Z", "Begin with a letter; then letters, digits and underscores only."
@@ -155,7 +156,7 @@ class Response(models.Model):
     """The round that it followed; 0 if it followed none."""
     order = models.JSONField(default=list)
     """Variables of the items in the order shown."""
-    opened_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(db_default=Now(), editable=False)
     sent_at = models.DateTimeField(null=True)
 
     class Meta:
