@@ -13,6 +13,7 @@ from webapp.experiments.execute.film import FilmingPace
 from webapp.experiments.models import Event, Job, Request
 from webapp.experiments.promises import renew_promise
 from webapp.studio import words
+from webapp.studio.presentations import films
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -185,7 +186,10 @@ def test_what_holds_a_round_up_is_said_once_it_lasts_and_stays_between_attempts(
     job = fake_workers.find_job(row, "train")
 
     def is_said():
-        return "must be put right first" in words.describe_wait_left(progress.read_progress(row))
+        now = progress.read_progress(row)
+        said = "must be put right first" in words.describe_wait_left(now)
+        assert said == (films.describe_wait(now, row.k).headline == words.HELD_UP)
+        return said
 
     def wait(seconds, *times):
         """Move these times of the job into the past."""

@@ -92,6 +92,8 @@ def _describe_end(n: int, rounds: str, chooses: bool) -> str:
     return _("After %(rounds)s you are done.") % {"rounds": rounds}
 
 
+HELD_UP = gettext_noop("The study has to wait")
+"""The headline of a wait while nothing goes on (webapp.experiments.held_up)."""
 LEAST_IN_LINE = 60.0
 """Nobody who waits behind others is promised less than a minute: it would be said for as long as they take."""
 

@@ -19,7 +19,7 @@ from webapp.problems.models import Attachment, Problem
 from webapp.review import tags
 from webapp.studio import practice_answers
 from webapp.studio.presentation import Context, LetteredPlace, PracticePlace, Presentation
-from webapp.studio.words import Wait, describe_wait_left, spell_number
+from webapp.studio.words import HELD_UP, Wait, describe_wait_left, spell_number
 
 LEAD = gettext_noop("You read several answers to a problem, and say which is best and which worst.")
 STAGES = {"writing": gettext_noop("Being written"), "training": gettext_noop("Being checked")}
@@ -94,6 +94,8 @@ def describe_wait(now: Progress, k: int) -> Wait:
     if now.in_line:
         in_line = _("Your answers wait for their turn")
         return Wait(in_line, percent, describe_wait_left(now), _(STAGES[phase]), path, _("others' come before yours"))
+    if now.late_reason == "held up":
+        headline = _(HELD_UP)
     return Wait(headline, percent, describe_wait_left(now), _(STAGES[phase]), path, _(TIME_UNKNOWN))
 
 

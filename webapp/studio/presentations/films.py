@@ -10,7 +10,7 @@ from webapp.experiments.progress import Progress
 from webapp.review import tags
 from webapp.studio.practice import CLIPS
 from webapp.studio.presentation import Presentation
-from webapp.studio.words import Wait, capitalize, describe_wait_left, spell_number
+from webapp.studio.words import HELD_UP, Wait, capitalize, describe_wait_left, spell_number
 
 LEAD = gettext_noop("You watch short videos of robots that practise, and say which you like best and which least.")
 STAGES = {
@@ -58,6 +58,8 @@ def describe_wait(now: Progress, k: int) -> Wait:
     if now.in_line:
         before = _("other people's robots are before yours")
         return Wait(_(IN_LINE[phase]), percent, describe_wait_left(now), _(STAGES[phase]), _make_path(phase), before)
+    if now.late_reason == "held up":
+        headline = _(HELD_UP)
     left = describe_wait_left(now)
     return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), _unknown())
 
