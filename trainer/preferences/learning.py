@@ -23,7 +23,7 @@ from torch import Tensor
 from simulation.catalog import AnyPreset, TaskInfo
 from teachers.noisy import Teacher
 from trainer.collect import Horizon
-from trainer.learner import Learner
+from trainer.learner import Learner, mixed_precision
 from trainer.normalizer import RunningNormalizer
 from trainer.preferences.answers import TARGETS, answer_pairs
 from trainer.preferences.entropy import ParticleEntropy
@@ -62,7 +62,8 @@ class PreferenceTraining:
         """
         inputs, steps = info.num_obs + info.num_actions, self.settings[0].segment or info.episode_steps
         self._worlds = min(RECORDED_WORLDS, preset.worlds)
-        self._model = RewardModel(inputs, [derive_seed("reward model", seed) for seed in self.seeds], device)
+        drawn = [derive_seed("reward model", seed) for seed in self.seeds]
+        self._model = RewardModel(inputs, drawn, device, mixed_precision(torch.device(device)))
         last = [METHODS[one.method].last_episodes for one in self.settings]
         self._segments = SegmentReservoir(inputs, self._worlds, steps, preset.horizon, last, self.seeds, device)
         self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device)

@@ -2,8 +2,8 @@
 
 After B-Pref (Lee et al. 2021, section 4) and PEBBLE (Lee et al. 2021, section 4.2): three hidden layers of 256 with
 LeakyReLU, tanh on the output, the members' mean as reward. The parameters of member m of row r are row 3 r + m of one
-flat matrix [3 R, P], so that a layer of all rows is one batched product. Nothing mixes rows: a row learns the same in
-any company.
+flat matrix [3 R, P], so that a layer of all rows is one batched product on a GPU, and of a row's members on a CPU.
+Nothing mixes rows: a row learns the same in any company.
 
 Shapes: R rows, E = 3 members, N labels, B labels of a minibatch, L steps of a segment, F inputs.
 """
@@ -109,8 +109,17 @@ def right_answers(returns: Tensor, targets: Tensor) -> Tensor:
 class RewardModel:
     """R ensembles and their optimisers."""
 
-    def __init__(self, inputs: int, seeds: Sequence[int], device: torch.device | str = "cpu") -> None:
-        """`seeds`: of each row's initial weights and of the orders in which it learns; `inputs`: F."""
+    def __init__(
+        self,
+        inputs: int,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+        mixed_precision: bool = False,
+    ) -> None:
+        """`seeds`: of each row's initial weights and of the orders in which it learns; `inputs`: F.
+        `mixed_precision` runs the products between hidden layers, nearly all of the work, in bfloat16.
+        """
+        self._dtype = torch.bfloat16 if mixed_precision else None
         self.layers = tuple(pairwise((inputs, *HIDDEN, 1)))
         self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         initial = [self._initial(generator) for generator in self._generators for _ in range(MEMBERS)]
@@ -121,19 +130,25 @@ class RewardModel:
     def rewards(self, flat: Tensor, x: Tensor) -> Tensor:
         """Each member's rewards (3 R, B) in (-1, 1) of inputs (3 R, B, F), from its parameters [3 R, P]."""
         columns = iter(torch.split(flat, [size for i, o in self.layers for size in (i * o, o)], dim=1))
+        last = len(self.layers) - 1
         for index, (inputs, outputs) in enumerate(self.layers):
             weight, bias = next(columns).view(-1, inputs, outputs), next(columns).unsqueeze(1)
-            x = torch.baddbmm(bias, x, weight)
-            x = torch.tanh(x) if index == len(self.layers) - 1 else functional.leaky_relu(x, SLOPE)
+            dtype = self._dtype if self._dtype is not None and 0 < index < last else flat.dtype
+            x = torch.baddbmm(bias.to(dtype), x.to(dtype), weight.to(dtype))
+            x = torch.tanh(x) if index == last else functional.leaky_relu(x, SLOPE)
         return x.squeeze(-1)
 
     @torch.no_grad()
     def member_rewards(self, rows: Sequence[int], x: Tensor) -> Tensor:
         """Each member's rewards (rows, 3, B) of inputs (rows, B, F)."""
-        flat = self.flat[_members(rows)]
-        most = max(1, STATES_AT_ONCE // len(flat))
-        parts = [self.rewards(flat, part.repeat_interleave(MEMBERS, 0)) for part in torch.split(x, most, dim=1)]
-        return torch.cat(parts, dim=1).view(len(rows), MEMBERS, -1)
+        found = []
+        for stack in self._stacks(range(len(rows))):
+            flat = self.flat[_members([rows[index] for index in stack])]
+            most = max(1, STATES_AT_ONCE // len(flat))
+            parts = (part.repeat_interleave(MEMBERS, 0) for part in torch.split(x[stack], most, dim=1))
+            rewards = torch.cat([self.rewards(flat, part) for part in parts], dim=1)
+            found.append(rewards.view(len(stack), MEMBERS, -1))
+        return torch.cat(found)
 
     def predict(self, rows: Sequence[int], x: Tensor) -> Tensor:
         """Rewards (rows, B) of inputs (rows, B, F): the members' mean."""
@@ -141,8 +156,9 @@ class RewardModel:
 
     def member_returns(self, row: int, inputs: Tensor, valid: Tensor) -> Tensor:
         """What each member of a row expects of segments: summed rewards (3, S) of inputs (S, L, F), valid (S, L)."""
-        found = self.member_rewards([row], inputs.flatten(0, 1).unsqueeze(0))[0]
-        return (found.view(MEMBERS, *valid.shape) * valid).sum(-1)
+        found = torch.zeros(MEMBERS, *valid.shape, device=inputs.device)
+        found[:, valid] = self.member_rewards([row], inputs[valid].unsqueeze(0))[0]
+        return found.sum(-1)
 
     def fit(
         self,
@@ -154,15 +170,22 @@ class RewardModel:
         """Learn from each row's labels, until its members get more than ENOUGH right or for `most_epochs`; and from
         its unlabelled pairs where these are given.
 
-        A row that has stopped stays as it is while the others go on. Rows with equally many labels learn as one stack,
-        others apart: so no row's products depend on how many labels another one has.
+        A row that has stopped stays as it is while the others go on. Rows with equally many labels may learn as one
+        stack.
         """
         fits: dict[int, Fit] = {}
         for size in dict.fromkeys(map(len, labels)):
             alike = [index for index, of_row in enumerate(labels) if len(of_row) == size]
-            pairs = None if unlabelled is None else [unlabelled[i] for i in alike]
-            fits |= self._fit_stack([rows[i] for i in alike], [labels[i] for i in alike], most_epochs, pairs)
+            for stack in self._stacks(alike):
+                pairs = None if unlabelled is None else [unlabelled[i] for i in stack]
+                fits |= self._fit_stack([rows[i] for i in stack], [labels[i] for i in stack], most_epochs, pairs)
         return [fits[row] for row in rows]
+
+    def _stacks(self, rows: Sequence[int]) -> list[list[int]]:
+        """The rows of one product: all of them on a GPU, where many small products take as long as one. On a CPU that
+        saves nothing, and each row's three members alone give the same bits in any company.
+        """
+        return [list(rows)] if self.flat.is_cuda else [[row] for row in rows]
 
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only."""
@@ -253,8 +276,15 @@ class RewardModel:
         return gradient, right_answers(returns.detach(), batch.targets).float()
 
     def _returns(self, flat: Tensor, inputs: Tensor, valid: Tensor) -> Tensor:
-        """Summed rewards (3 R, B, 2) of inputs (3 R, B, 2, L, F), valid (3 R, B, 2, L)."""
-        return (self.rewards(flat, inputs.flatten(1, 3)).view(valid.shape) * valid).sum(-1)
+        """Summed rewards (3 R, B, 2) of inputs (3 R, B, 2, L, F), valid (3 R, B, 2, L): of the valid steps alone, which
+        in whole episodes may be few.
+        """
+        flags = valid.flatten(1)
+        most = int(flags.sum(1).max())
+        order = flags.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
+        states = inputs.flatten(1, 3).gather(1, order.unsqueeze(-1).expand(-1, -1, inputs.shape[-1]))
+        rewards = torch.zeros_like(flags, dtype=flat.dtype).scatter(1, order, self.rewards(flat, states))
+        return (rewards * flags).view(valid.shape).sum(-1)
 
     def _with_pseudo_labels(
         self, flat: Tensor, rows: Sequence[int], batch: Batch, unlabelled: Sequence[Unlabelled]

@@ -196,3 +196,25 @@ class TestUnlabelledPairs:
         alone.fit([0], [given], 3, [unlabelled])
         without.fit([0], [given], 3)
         assert torch.equal(both.flat[MEMBERS:], alone.flat) and not torch.equal(alone.flat, without.flat)
+
+
+def test_only_the_steps_that_segments_have_are_computed(monkeypatch):
+    model, given = small(), labels(count=6, steps=9)
+    given.valid[1:, :, :7] = False  # right-aligned: one pair of nine steps, five of two
+    batch = _pick([given], [[torch.arange(6)] * MEMBERS])
+    seen, rewards = [], model.rewards
+    dense = (rewards(model.flat, batch.inputs.flatten(1, 3)).view(batch.valid.shape) * batch.valid).sum(-1)
+    monkeypatch.setattr(model, "rewards", lambda flat, x: seen.append(x.shape[1]) or rewards(flat, x))
+    assert torch.allclose(model._returns(model.flat, batch.inputs, batch.valid), dense, atol=1e-6)
+    assert seen == [2 * 9 + 10 * 2]
+
+
+def test_bfloat16_changes_the_last_digits_alone():
+    exact, mixed = small(), RewardModel(3, (1,), mixed_precision=True)
+    x = torch.randn(1, 500, 3)
+    difference = (exact.predict([0], x) - mixed.predict([0], x)).abs().max()
+    assert 0 < difference < 0.01
+    given = labels(count=40)
+    for model in (exact, mixed):
+        model.fit([0], [given], 60)
+    assert (exact.predict([0], x) - mixed.predict([0], x)).abs().max() < 0.03

@@ -1,0 +1,64 @@
+"""`./prefine learn`: what it makes of its options, and a short run in a process of its own."""
+
+import subprocess
+
+import pytest
+
+from simulation import catalog
+from tests import short_training
+from trainer.commands.learn import _options, main, make_job
+from trainer.preferences.settings import Preferences
+from trainer.process import ROOT, clean_environment
+from trainer.records import read_result
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_number_of_queries_is_trained_with_every_seed():
+    given = "--task cartpole --queries 49 150 --seeds 3 8 --truth metric --segment 0 --teacher equal=0.1 --beside"
+    job, names = make_job(_options(given.split()))
+    few = Preferences(budget=49, truth="metric", segment=0, equal=0.1)
+    assert job.preferences[:3] == (few, Preferences(budget=150, truth="metric", segment=0, equal=0.1), None)
+    assert (job.preferences[3:], job.seeds) == (job.preferences[:3], (3, 3, 3, 8, 8, 8))
+    assert (job.preset, set(job.sources)) == ("quick", {catalog.reference_reward("Cartpole")})
+    assert names[1:4] == ["prefppo, Q=150, seed 3", "the reward itself, seed 3", "prefppo, Q=49, seed 8"]
+    given = "--task Cartpole --baseline SURF --selection Entropy --iterations 9"
+    job, _ = make_job(_options(given.split()))
+    assert (job.preset, job.overrides) == ("quick-sac", {"iterations": 9})
+    assert job.preferences == (Preferences("surf", selection="entropy"),)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("--baseline icpl", "baseline"),
+        ("--teacher noise=1", "--teacher noise: known are beta, gamma, mistake, skip, equal"),
+        ("--teacher beta", "--teacher beta: give a name and a number"),
+        ("--queries 0", "out of bounds"),
+        ("--reward nowhere.py", "nowhere.py cannot be read"),
+        ("--selection best", "selection"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(given, message, capsys):
+    assert main(["--task", "Cartpole", *given.split()]) == 1
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+
+
+def test_it_trains_films_and_says_where_its_sessions_are(tmp_path):
+    options = ["--task", "Cartpole", "--queries", "2", "--segment", "8", "--beside", "--iterations", "4"]
+    options += ["--override", "worlds=16", "--override", "horizon=16", "--out", str(tmp_path / "out")]
+    done = subprocess.run(
+        [short_training.python(tmp_path / "python"), "-m", "trainer.commands.learn", *options],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=clean_environment(),
+        stdin=subprocess.DEVNULL,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    result = read_result(tmp_path / "out")
+    assert result is not None and [c.ok for c in result.candidates] == [True, True]
+    assert "prefppo, Q=2, seed 0" in done.stdout and "the reward itself, seed 0" in done.stdout
+    assert f"{tmp_path}/out/preferences" in done.stdout
+    assert (tmp_path / "out" / "preferences" / "0.csv").read_text().count("\n") == 3
