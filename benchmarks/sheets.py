@@ -165,7 +165,7 @@ def write_sheets(experiment: Any, seconds: float, folder: Path) -> None:
 def report(experiment: Any, waits: list[Wait], seconds: float) -> None:
     """Print the tables."""
     print(f"{experiment.task}, {experiment.preset}, K={experiment.k}, from {experiment.get_training_start_display()}\n")
-    print(f"{machine('torch', 'mujoco')}\n")
+    print(f"{machine()}\n")
     print("| round | first early clip | all at 10% | all at 30% | all videos play | training alone |")
     print("|---:|---:|---:|---:|---:|---:|")
     rounds = list(experiment.iterations.filter(aside=False).order_by("number"))
