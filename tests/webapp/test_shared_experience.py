@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from tests.webapp import bench_rows
 from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
-from webapp.experiments import loop, upgrades
+from webapp.experiments import loop, repeating, upgrades
 from webapp.experiments.execute.train import build_job, find_candidates
 from webapp.experiments.models import Experiment
 
@@ -38,3 +38,12 @@ def test_a_page_says_that_scores_are_not_comparable(client):
     assert words in client.get(address).content
     Experiment.objects.update(shared_experience=False)
     assert words not in client.get(address).content
+
+
+def test_a_retraining_does_not_share_and_says_that_its_search_did(client):
+    client.force_login(bench_rows.create_staff())
+    settings = {"preset": "quick-sac", "shared_experience": True}
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False, **settings)
+    assert not repeating.start_retraining(row, "ada", "quick-sac", 3).shared_experience
+    page = client.get(reverse("bench:experiment", args=[row.public_id])).content.decode()
+    assert "candidates learned from one another’s experience" in page
