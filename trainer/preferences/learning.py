@@ -34,7 +34,7 @@ from trainer.preferences.sessions import Session
 from trainer.preferences.settings import METHODS, Method, Preferences, derive_seed
 
 LEAST_SEGMENTS = 10
-"""A row is asked about nothing before it has so many."""
+"""A row is asked about nothing before it has this many segments."""
 
 
 class PreferenceTraining:

@@ -22,7 +22,7 @@ HALF = 2
 
 
 def draw_pairs(segments: int, count: int, generator: torch.Generator) -> Tensor:
-    """Pairs (count, 2) of two different segments each, drawn at random from so many, at least two."""
+    """Pairs (count, 2) of two different segments each, drawn at random from `segments` of them, at least two."""
     first = torch.randint(segments, (count,), generator=generator)
     second = torch.randint(segments - 1, (count,), generator=generator)
     return torch.stack((first, second + (second >= first)), dim=1)

@@ -44,7 +44,7 @@ class Segments:
 
 
 def places(steps: int) -> int:
-    """C: how many segments of so many steps a row keeps."""
+    """C: how many segments of `steps` steps a row keeps."""
     return max(LEAST_PLACES, STEPS_KEPT // steps)
 
 

@@ -28,7 +28,7 @@ class Method:
     selection: str
     """How its queries are selected as a rule."""
     last_episodes: int | None
-    """Queries are about the last so many episodes; None: about any."""
+    """Queries are about this many of the last episodes; None: about any."""
     most_epochs: int
     """Passes over the labels in a session, at most."""
     scaled: bool
