@@ -22,7 +22,7 @@ from tests.deployment.machine import Machine
 from tests.upgrades.checkouts import NEWER, become_newer
 from tests.webapp.servers import ROOT, wait_for
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(3 * 3600)]  # the first one builds all images
 SITE = "https://localhost"
 OURS = ("web", "worker-llm", "worker-train", "worker-film", "reaper", "backup")
 WORKERS = 5
