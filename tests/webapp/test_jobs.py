@@ -22,6 +22,7 @@ from webapp.celery import app
 from webapp.experiments import jobs, leases, loop, request_results
 from webapp.experiments.execute import film
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Job, Request
+from webapp.experiments.protocol import PROTOCOL, name_queue
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -344,9 +345,9 @@ class TestRinging:
                 pass
 
     def message(self, queue: str) -> tuple[int] | None:
-        """The job id in the oldest message of a queue."""
+        """The job id in the oldest message of a queue, of those about jobs of today's protocol."""
         with app.connection_for_read() as broker:
-            simple = broker.SimpleQueue(app.amqp.queues[queue])
+            simple = broker.SimpleQueue(app.amqp.queues[name_queue(queue, PROTOCOL)])
             try:
                 found = simple.get_nowait()
             except simple.Empty:
