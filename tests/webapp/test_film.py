@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import queue
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -15,7 +17,7 @@ from trainer import launch
 from webapp.base import claims
 from webapp.base.store import store
 from webapp.experiments import jobs, loop, run_folder
-from webapp.experiments.execute import run_job, train
+from webapp.experiments.execute import film, run_job, train
 from webapp.experiments.kinds.train import order_clips as film_chosen
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 
@@ -134,8 +136,8 @@ def test_a_candidate_that_is_chosen_later_is_filmed_too(deadly_film: Callable[[l
     do_work(row)
     for request in row.requests.filter(kind="Train"):
         run_folder.get_folder(request).mkdir(parents=True)
-    for film in row.jobs.filter(kind="film"):
-        run_job(film.pk)
+    for one in row.jobs.filter(kind="film"):
+        run_job(one.pk)
     assert set(statuses()) == {"ready"}
     film_chosen(row, [Candidate.objects.get(iteration__number=1, index=2)])
     run_job(find_job(row, "film", status="queued").pk)
@@ -150,3 +152,16 @@ def test_waiting_clips_do_not_keep_an_experiment_from_going_on() -> None:
     assert row.jobs.filter(kind="film", status="queued").exists()
     row.jobs.exclude(kind="film").update(status="done")
     assert row in loop.find_idle()
+
+
+@pytest.mark.parametrize(("own", "given"), [(0, film.EARLY_NICENESS), (19, 19)])
+def test_early_films_run_low_and_are_never_raised(monkeypatch, own, given):
+    """Without privileges a process started at 19 may not go back to 15; every early film failed then."""
+    set_to = []
+    process = subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True)
+    monkeypatch.setattr(launch, "film", lambda orders: process)
+    monkeypatch.setattr(os, "getpriority", lambda which, who: own)
+    monkeypatch.setattr(os, "setpriority", lambda which, who, niceness: set_to.append(niceness))
+    film.start_process([], queue.Queue(), niced=True)
+    process.wait()
+    assert set_to == [given]

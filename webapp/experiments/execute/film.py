@@ -155,7 +155,8 @@ def start_process(
 ) -> subprocess.Popen[str]:
     process = launch.film([(order.rollout, order.target) for order in orders])
     if niced:
-        os.setpriority(os.PRIO_PROCESS, process.pid, EARLY_NICENESS)
+        own = os.getpriority(os.PRIO_PROCESS, 0)  # a worker that was started low may not raise its films
+        os.setpriority(os.PRIO_PROCESS, process.pid, max(own, EARLY_NICENESS))
     threading.Thread(target=read_reports, args=(process, reports), daemon=True).start()
     return process
 
