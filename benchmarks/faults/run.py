@@ -7,7 +7,7 @@ import itertools
 import json
 import random
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,12 @@ class Part:
     facts: dict[str, Any]
     stuck: int
     """People who had not reached the last page."""
+
+    def list_lines(self) -> Iterator[str]:
+        """What was found, to be seen also where a later part ends the run."""
+        counts = (f"{name} {len(v) if isinstance(v, list) else v}" for name, v in self.facts.items())
+        yield f"... {self.name}, {self.seconds:.0f} s: {', '.join(counts)}"
+        yield from (f"... {fault}" for fault in self.list_faults())
 
     def list_faults(self) -> list[str]:
         """What is wrong, in words."""
@@ -91,8 +97,11 @@ class Run:
                 raise lane
         seconds = time.monotonic() - began
         facts = await self.check([voter.link for voter in came])
-        self.parts.append(Part(name, seconds, self.stage.notes[:], facts, stuck))
+        part = Part(name, seconds, self.stage.notes[:], facts, stuck)
+        self.parts.append(part)
         self.stage.notes.clear()
+        for line in part.list_lines():
+            print(line, flush=True)
 
     async def keep_busy(self, over: asyncio.Event, came: list[Voter]) -> None:
         """One panel of people after another, until it is over."""

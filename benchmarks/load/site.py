@@ -172,8 +172,12 @@ def create_cluster(folder: Path, hosts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def create_database(port: int) -> None:
-    connection = ["-h", "127.0.0.1", "-p", str(port), "-U", "prefine", "prefine"]
-    subprocess.run([program("createdb"), *connection], check=True, env=os.environ | {"PGPASSWORD": PASSWORD})
+    """Once the server takes connections: it listens before."""
+    server, deadline = ["-h", "127.0.0.1", "-p", str(port)], time.monotonic() + START_SECONDS
+    while subprocess.run([program("pg_isready"), "-q", *server]).returncode and time.monotonic() < deadline:
+        time.sleep(0.1)
+    command = [program("createdb"), *server, "-U", "prefine", "prefine"]
+    subprocess.run(command, check=True, env=os.environ | {"PGPASSWORD": PASSWORD})
 
 
 def _start_postgres(site: Site) -> None:
