@@ -16,7 +16,7 @@ from pathlib import Path
 from django_otp.oath import TOTP
 from playwright.sync_api import Page, expect, sync_playwright
 
-from tests.webapp.sites import BROWSER
+from tests.webapp.sites import BROWSER, PATIENCE
 
 
 def sign_in(page: Page, password: str) -> None:
@@ -36,6 +36,7 @@ def read_workers(address: str, state: Path, password: str) -> list[str]:
         browser = playwright.chromium.launch(**BROWSER)
         kept = {"storage_state": state} if state.exists() else {}
         context = browser.new_context(ignore_https_errors=True, **kept)  # Caddy's own authority; the test checks it
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.goto(f"{address}/bench/workers/")
         if not kept:

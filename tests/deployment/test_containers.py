@@ -171,7 +171,7 @@ class Walker:
 
     def end(self) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -269,7 +269,7 @@ def test_an_upgrade_is_rolling(site: Machine, person: Walker) -> None:
     assert len(during) == WORKERS and all("cannot take new work" in row and NEWER not in row for row in during)
     after = read_workers(site)
     assert len(after) == WORKERS and all("idle" in row and NEWER in row for row in after)
-    assert set(probe.answers) == {"200"} and len(probe.answers) > 20
+    assert set(probe.answers) == {"200"} and len(probe.answers) > 20, (probe.answers, probe.slowest)
     print(f"{len(probe.answers)} pages during the upgrade, the slowest after {probe.slowest:.1f} s")
     person.go_on()
     person.wait_for("voted 3")
