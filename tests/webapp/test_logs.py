@@ -20,6 +20,7 @@ from trainer.log_lines import say
 from webapp.base import logs
 from webapp.experiments import execute
 from webapp.experiments.execute.train import LogReader
+from webapp.experiments.protocol import list_queues
 from webapp.experiments.tasks import run_job
 
 SECRET = "kF3-_zQ9tokentoken"
@@ -139,7 +140,8 @@ with logs.about(request="the-request-1"):
 def test_ids_go_from_the_request_through_the_worker(tmp_path):
     stack = embedded(tmp_path / "data")
     form = {"PREFINE_LOG_FORMAT": "json"}
-    worker = ["-m", "celery", "-A", "webapp.celery", "worker", "--pool", "solo", "--queues", "llm"]
+    queues = ",".join(list_queues("llm"))
+    worker = ["-m", "celery", "-A", "webapp.celery", "worker", "--pool", "solo", "--queues", queues]
     with started(stack, tmp_path, "worker", *worker, **form) as log:
         begin = "import django; django.setup()\n"
         environment = stack.environment | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
