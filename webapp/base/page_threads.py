@@ -7,7 +7,9 @@ queries, and a thousand pages that ask at once are a thousand connections.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
 
 import django
 from asgiref.sync import ThreadSensitiveContext
@@ -19,10 +21,12 @@ from django.http.response import HttpResponseBase
 from webapp.base.http import SAFE_METHODS
 
 VOTES, PAGES, FILES, STAFF = "votes", "pages", "files", "staff"
-THREADS = {VOTES: 8, PAGES: 3, FILES: 8, STAFF: 4}
+THREADS = {VOTES: 8, PAGES: 2, FILES: 8, STAFF: 4}
 """How many requests of each group run at once. More pages at once would only share the processor, and a vote would wait
 for all of them.
 """
+LONGEST_HOLD = 0.5
+"""Seconds for which a page waits at most until no vote is being saved: one thread of a process computes at a time."""
 PREFIXES = {
     "/clip/": FILES,
     "/static/": FILES,
@@ -53,17 +57,37 @@ class PageHandler(ASGIHandler):
         for group, count in THREADS.items():
             for _ in range(count):
                 self.free[group].put_nowait(ThreadPoolExecutor(1, f"{group} page"))
+        self.votes = 0
+        """How many requests of the group VOTES are being answered."""
+        self.no_votes = asyncio.Event()
+        self.no_votes.set()
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """As Django's, on one of our threads."""
-        free = self.free[find_group(request)]
-        thread = await free.get()
-        thread.submit(close_old_connections)  # Django's signal that does so runs on another thread
+        group = find_group(request)
+        thread = await self.free[group].get()
         try:
-            async with ThreadSensitiveContext(executor=thread):
-                return await super().run_get_response(request)
+            if group == PAGES:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self.no_votes.wait(), LONGEST_HOLD)
+            with self.hold_pages() if group == VOTES else nullcontext():
+                thread.submit(close_old_connections)  # Django's signal that does so runs on another thread
+                async with ThreadSensitiveContext(executor=thread):
+                    return await super().run_get_response(request)
         finally:
-            free.put_nowait(thread)
+            self.free[group].put_nowait(thread)
+
+    @contextmanager
+    def hold_pages(self) -> Iterator[None]:
+        """While this lasts no page begins."""
+        self.votes += 1
+        self.no_votes.clear()
+        try:
+            yield
+        finally:
+            self.votes -= 1
+            if not self.votes:
+                self.no_votes.set()
 
 
 def make_application() -> PageHandler:

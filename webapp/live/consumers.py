@@ -44,7 +44,7 @@ def count_most_sockets() -> int:
 
 MOST_SOCKETS = count_most_sockets()
 LEAST_ASK_SECONDS = 3
-ASKS_PER_SECOND = 20.0
+ASKS_PER_SECOND = 8
 """How many waiting pages ask this process for their progress each second at most; each takes some 20 ms."""
 
 
