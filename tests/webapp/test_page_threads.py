@@ -16,6 +16,7 @@ from webapp.base import page_threads
 from webapp.base.page_threads import PAGES, STAFF, THREADS, VOTES, PageHandler
 
 go_on = threading.Event()
+saved = threading.Event()
 seen: list[tuple[str, int]] = []
 connected: list[object] = []
 
@@ -34,16 +35,30 @@ def connect(request: HttpRequest) -> HttpResponse:
     return HttpResponse("connected")
 
 
-urlpatterns = [path("page/", answer), path("bench/page/", answer), path("connect/", connect)]
+def save(request: HttpRequest) -> HttpResponse:
+    """A vote that takes until `saved` is set."""
+    saved.wait(30)
+    seen.append((VOTES, 0))
+    return HttpResponse("saved")
+
+
+urlpatterns = [
+    path("page/", answer),
+    path("bench/page/", answer),
+    path("connect/", connect),
+    path("save/", save),
+]
 
 
 @pytest.fixture
 def handler():
     go_on.clear()
+    saved.clear()
     seen.clear()
     with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[], ALLOWED_HOSTS=["*"]):
         yield PageHandler()
     go_on.set()
+    saved.set()
 
 
 def ask(handler: PageHandler, method: str, address: str = "/page/") -> ApplicationCommunicator:
@@ -85,6 +100,27 @@ async def test_what_is_sent_and_staff_wait_for_no_page_of_people(handler):
     assert {group: queue.qsize() for group, queue in handler.free.items()} == THREADS
     assert sum(name.startswith(PAGES) for name, _ in seen) == len(pages)
     assert len({number for name, number in seen if name.startswith(PAGES)}) == THREADS[PAGES]
+
+
+@pytest.mark.parametrize(("longest", "first"), [(30, VOTES), (0.01, PAGES)])
+async def test_a_page_begins_after_the_votes_but_not_much_later(handler, monkeypatch, longest, first):
+    monkeypatch.setattr(page_threads, "LONGEST_HOLD", longest)
+    go_on.set()
+    vote, page = ask(handler, "POST", "/save/"), ask(handler, "GET")
+    await send_all([vote])
+    async with asyncio.timeout(30):
+        while not handler.votes:
+            await asyncio.sleep(0.01)
+    await send_all([page])
+    if first == PAGES:
+        assert await read_status(page) == 200
+    asyncio.get_running_loop().call_later(0.1, saved.set)
+    assert await read_status(vote) == 200
+    if first == VOTES:
+        assert await read_status(page) == 200
+    for one in (vote, page):
+        await one.wait()
+    assert [name.split()[0] for name, _ in seen] == [first, {VOTES: PAGES, PAGES: VOTES}[first]]
 
 
 async def test_a_visitor_who_sends_slowly_or_leaves_holds_no_thread(handler):
