@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.urls import reverse
 
 from llm.backend import without_credentials
 from webapp.base import charts
-from webapp.base.database import read_now
 from webapp.bench.experiments import winner_zip
 from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
@@ -29,6 +30,8 @@ from webapp.studies.assigning import find_participants
 from webapp.studies.models import Participant
 
 ACTIVE = (Job.Status.QUEUED, Job.Status.RUNNING)
+LONGEST_QUIET = timedelta(seconds=20)
+"""Work that no worker took for so long is said to wait for one."""
 PEOPLE_LOOKUP = "assignments__participant__study"
 
 
@@ -40,6 +43,8 @@ class ExperimentOverview:
     rounds: tuple[Round, ...]
     jobs: tuple[Job, ...]
     """Queued or running."""
+    age: timedelta
+    """The age of the oldest of these jobs, by the database's clock."""
     queued_before: int
     """Jobs of other experiments that are ahead of this one's first."""
     time: WorkingTime
@@ -154,21 +159,24 @@ class ExperimentOverview:
 
     @property
     def nobody_works(self) -> bool:
-        """Whether work has waited for 20 s and no worker took any of it."""
+        """Whether work has waited for long and no worker took any of it."""
         if not self.jobs or self.experiment.paused or self.queued_before or self.busy:
             return False
-        return (read_now() - min(job.created_at for job in self.jobs)).total_seconds() > 20
+        return self.age > LONGEST_QUIET
 
 
 def build_overview(experiment: Experiment) -> ExperimentOverview:
     """Everything about one experiment, in a fixed number of queries however many rounds it has."""
-    jobs = tuple(experiment.jobs.filter(status__in=ACTIVE).select_related("request"))
+    rows = experiment.jobs.filter(status__in=ACTIVE).select_related("request").annotate(read_at=Now())
+    age = max((row.read_at - row.created_at for row in rows), default=timedelta())
+    jobs = tuple(rows)
     spans, answers_aside = read_prompt_spans(experiment)
     time = read_working_time(experiment)
     return ExperimentOverview(
         experiment=experiment,
         rounds=read_rounds(experiment, jobs, time, read_reused_trainings(experiment)),
         jobs=jobs,
+        age=age,
         queued_before=_count_queued_before(jobs),
         time=time,
         usage=sum_usage([experiment.pk]),
