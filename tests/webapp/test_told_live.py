@@ -63,8 +63,8 @@ def test_a_choice_is_told_to_the_pages_of_its_own_person_only():
 
 
 def test_the_more_pages_are_open_the_less_often_each_asks(monkeypatch):
-    asked = []
-    for pages in (0, 1, 60, 61, 1000):
+    asked, few = [], 3 * consumers.ASKS_PER_SECOND
+    for pages in (0, 1, few, few + 1, 1000):
         monkeypatch.setattr(consumers.EventConsumer, "sockets", pages)
         asked.append(consumers.compute_ask_seconds())
-    assert asked == [3, 3, 3, 4, 50]
+    assert asked == [3, 3, 3, 4, 125]

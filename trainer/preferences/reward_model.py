@@ -37,8 +37,8 @@ CONFIDENCE = 0.99
 """Above it, a member's answer is a pseudo-label (the same)."""
 CROPS = (45 / 60, 55 / 60)
 """Shares of a segment's steps that a crop has, least and most (the same)."""
-STATES_AT_ONCE = 1 << 16
-"""States of one product at most when rewards are predicted."""
+STATES_AT_ONCE = 3 << 14
+"""States of one product at most when rewards are predicted: a row's three members take 16 384 each."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,13 @@ class RewardModel:
         self.optimizer = StackedAdam(self.flat)
 
     def rewards(self, flat: Tensor, x: Tensor) -> Tensor:
-        """Each member's rewards (3 R, B) in (-1, 1) of inputs (3 R, B, F), from its parameters [3 R, P]."""
+        """Each member's rewards (3 R, B) in (-1, 1) of inputs (3 R, B, F), from its parameters [3 R, P].
+
+        Zeros after the inputs keep the sizes of the products few: on a CPU each new size of a bfloat16 product compiles
+        a kernel, which stays in memory, and every minibatch of whole episodes has another number of steps.
+        """
+        count = x.shape[1]
+        x = functional.pad(x, (0, 0, 0, round_up_size(count) - count))
         columns = iter(torch.split(flat, [size for i, o in self.layers for size in (i * o, o)], dim=1))
         last = len(self.layers) - 1
         for index, (inputs, outputs) in enumerate(self.layers):
@@ -136,7 +142,7 @@ class RewardModel:
             dtype = self._dtype if self._dtype is not None and 0 < index < last else flat.dtype
             x = torch.baddbmm(bias.to(dtype), x.to(dtype), weight.to(dtype))
             x = torch.tanh(x) if index == last else functional.leaky_relu(x, SLOPE)
-        return x.squeeze(-1)
+        return x.squeeze(-1)[:, :count]
 
     @torch.no_grad()
     def member_rewards(self, rows: Sequence[int], x: Tensor) -> Tensor:
@@ -315,6 +321,12 @@ class RewardModel:
             torch.cat((batch.targets, targets), dim=1),
             torch.cat((batch.weights, weights), dim=1),
         )
+
+
+def round_up_size(count: int) -> int:
+    """The next of the sizes 1 to 8, 10, 12, 14, 16, 20, ...: four between a power of two and the next."""
+    unit = 1 << max(0, (count - 1).bit_length() - 3)
+    return math.ceil(count / unit) * unit
 
 
 def crop_pairs(valid: Tensor, stream: torch.Generator) -> Tensor:

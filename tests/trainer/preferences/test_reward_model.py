@@ -16,6 +16,7 @@ from trainer.preferences.reward_model import (
     crop_pairs,
     preference_loss,
     right_answers,
+    round_up_size,
 )
 
 
@@ -207,6 +208,20 @@ def test_only_the_steps_that_segments_have_are_computed(monkeypatch):
     monkeypatch.setattr(model, "rewards", lambda flat, x: seen.append(x.shape[1]) or rewards(flat, x))
     assert torch.allclose(model._returns(model.flat, batch.inputs, batch.valid), dense, atol=1e-6)
     assert seen == [2 * 9 + 10 * 2]
+
+
+def test_minibatches_of_many_lengths_need_few_sizes_of_products(monkeypatch):
+    model, given, sizes, product = small(), labels(count=400, steps=60), set(), torch.baddbmm
+    given.valid[:] = torch.arange(60) >= torch.randint(60, (400, 2, 1))
+    monkeypatch.setattr(torch, "baddbmm", lambda bias, x, weight: sizes.add(x.shape[1]) or product(bias, x, weight))
+    model.fit([0], [given], 10)
+    assert len(sizes) <= 4, "each size of a bfloat16 product keeps another kernel in memory"
+
+
+def test_sizes_are_few_and_little_larger_than_asked():
+    sizes = [round_up_size(count) for count in range(1, 4097)]
+    assert all(count <= size <= max(count, 1.25 * count) for count, size in enumerate(sizes, 1))
+    assert len(set(sizes)) == 8 + 4 * 9
 
 
 def test_bfloat16_changes_the_last_digits_alone():
