@@ -53,7 +53,8 @@ class Shard:
     started: float = 0.0
     """When the child was started, by the clock of the file system; older progress is another child's."""
     history: deque[tuple[float, float, int]] = field(default_factory=deque)
-    """(time, fraction, samples) over the last SPEED_SECONDS."""
+    """(time, fraction, samples) over the last SPEED_SECONDS and the last before them: two iterations may be further
+    apart, where rewards are learned between them."""
 
     @property
     def folder(self) -> Path:
@@ -161,7 +162,7 @@ class Shard:
             return progress
         if not self.history or self.history[-1][1:] != latest:
             self.history.append((now, *latest))
-            while self.history[0][0] < now - SPEED_SECONDS:
+            while len(self.history) > 2 and self.history[1][0] <= now - SPEED_SECONDS:
                 self.history.popleft()
         return progress
 

@@ -1,4 +1,4 @@
-"""One child of a run: how often it may crash."""
+"""One child of a run: how often it may crash, and how its time left is estimated."""
 
 import subprocess
 import sys
@@ -41,7 +41,7 @@ def test_a_hair_further_is_no_further(tmp_path):
     assert crashes(tmp_path, [0.50, 0.505, 0.511, 0.516, 0.52]) == CRASHES
 
 
-def test_whoever_gets_further_between_crashes_may_crash_more_often(tmp_path):
+def test_a_child_that_gets_further_between_crashes_may_crash_more_often(tmp_path):
     fractions = [0.0, 0.2, 0.2, 0.35, 0.35, 0.7, 0.9, 0.9, 0.9, 0.9]
     assert crashes(tmp_path, fractions) == len(fractions) - 1
 
@@ -86,3 +86,15 @@ def test_two_crashes_in_one_candidates_calls_drop_it_and_the_next_one_too(tmp_pa
 @pytest.mark.parametrize("calls", [[3, 4], [3, None], [None, None], [7, 7]])
 def test_crashes_in_other_calls_drop_nobody(tmp_path, calls):
     assert dropped(tmp_path, calls) == {}
+
+
+def test_time_left_is_known_where_a_minute_lies_between_two_iterations(tmp_path):
+    shard = Shard(tmp_path, 0, 1, 1)
+    shard.folder.mkdir(parents=True)
+    for now, fraction in ((0, 0.0), (1, 0.1), (61, 0.2), (121, 0.3)):
+        progress = Progress("training", fraction=fraction, samples=int(1000 * fraction))
+        write_json(shard.folder / "progress.json", progress)
+        shard.observe(now)
+        shard.observe(now + 30)
+    assert shard.speed() == pytest.approx((0.1 / 60, 100 / 60))
+    assert shard.seconds_left(progress, 151) == pytest.approx(0.7 * 600 - 30)
