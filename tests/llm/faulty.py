@@ -141,7 +141,7 @@ def serving(script: Callable[[dict[str, Any]], Answer], delay: float = 0.0) -> I
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     server.faulty = Faulty(script, delay=delay, base_url=f"http://127.0.0.1:{server.server_address[1]}/v1")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.005})
     thread.start()
     try:
         yield server.faulty

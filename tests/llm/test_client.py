@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from llm import client, errors
+from llm import client, errors, failures, request_batch
 from llm.backend import LOST, hash_images, reply_from_json, reply_to_json, request_hash
 from llm.client import OpenAIBackend
 from llm.gate import Slots
@@ -20,8 +20,10 @@ ASK = ({"role": "user", "content": "hello"},)
 
 
 @pytest.fixture(autouse=True)
-def forget_refused(monkeypatch):
+def fresh_and_quick_to_retry(monkeypatch):
     monkeypatch.setattr(client, "_refused", {})
+    monkeypatch.setattr(failures, "FIRST_BACKOFF", 0.01)
+    monkeypatch.setattr(request_batch, "TICK_SECONDS", 0.02)
 
 
 def backend(server, **settings):

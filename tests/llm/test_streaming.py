@@ -13,12 +13,7 @@ from llm import client, errors, wire
 from llm.client import OpenAIBackend
 from llm.prices import Usage
 from tests.llm.faulty import Stream, completion, serving, stream
-from tests.llm.test_client import ASK, backend
-
-
-@pytest.fixture(autouse=True)
-def forget_refused(monkeypatch):
-    monkeypatch.setattr(client, "_refused", {})
+from tests.llm.test_client import ASK, backend, fresh_and_quick_to_retry  # noqa: F401
 
 
 def test_a_stream_becomes_one_reply_with_its_usage():
@@ -30,9 +25,9 @@ def test_a_stream_becomes_one_reply_with_its_usage():
 
 
 def test_a_stream_says_when_it_began_and_how_fast_it_was_written():
-    with serving(lambda body: stream("a", "b", "c", pause=0.1)) as server:
+    with serving(lambda body: stream("a", "b", "c", pause=0.05)) as server:
         (reply,) = backend(server).complete(ASK, 1, 0)
-    assert reply.first_token is not None and 0.1 <= reply.first_token <= reply.latency - 0.2
+    assert reply.first_token is not None and 0.05 <= reply.first_token <= reply.latency - 0.1
     assert reply.tokens_per_second == pytest.approx(3 / (reply.latency - reply.first_token))
     held_back = replace(reply, latency=6.0, first_token=5.999)
     assert held_back.tokens_per_second == pytest.approx(0.5)
