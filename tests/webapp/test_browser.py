@@ -148,6 +148,7 @@ def test_play_pressed_before_the_clips_were_loaded(site, visit, people):
     page.route(STILL, lambda route: None)  # never answered: clips are waited for until the stills had their time
     page.reload(wait_until="commit")
     page.on("request", lambda request: asked.append(request.url) if VIDEO.search(request.url) else None)
+    expect(page.locator(".tile[data-load=queued]")).to_have_count(6)  # the scripts run: before them no button does
     page.locator("[data-do=play]").click()
     expect(page.locator(".tile[data-load=ready]")).to_have_count(6)
     page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
