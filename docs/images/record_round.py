@@ -29,11 +29,13 @@ MOST_BYTES = 3_000_000
 PATIENCE_MS = 1_800_000
 NEXT_SECONDS = 60
 """Seconds of the next round that are shown."""
+HELD_FRAMES = 3
+"""Frames that a picture of the waiting stays, so that one can read it."""
 BEST_SECOND = 3.0
 """The second at which the videos begin; a robot that learned nothing has fallen by then."""
 MADE = """
-study = rows.study(title="Robots that learn to walk", task="{task}", k=6, n=3, seed=4)
-out["page"] = rows.participant(study).get_absolute_url()
+study = rows.study(title="Robots that learn to walk", task="{task}", k=6, n=3, seed=4, practice=False)
+out["page"] = rows.participant(study, consented=False).get_absolute_url()
 """
 PICKED = """
 from webapp.experiments.models import Candidate
@@ -74,17 +76,19 @@ class Recorder:
             self.shot()
 
     def waiting(self, until: str, most: int, seconds: float = math.inf) -> None:
-        """Take a picture every three seconds, until this selector appears or for this long; `most` of them become
-        frames.
+        """Take a picture every second, until this selector appears or for this long, and show `most` of those on which
+        the page says different things.
         """
-        kept = []
+        kept: dict[str, bytes] = {}
         ends = time.monotonic() + seconds
         while not self.page.locator(until).count() and time.monotonic() < ends:
-            kept.append(self.page.screenshot())
-            self.page.wait_for_timeout(3000)
-        for place in range(min(most, len(kept))):
-            picture = kept[place * len(kept) // min(most, len(kept))]
-            (self.folder / f"{next(self.numbers):04}.png").write_bytes(picture)
+            kept.setdefault(self.page.locator("body").inner_text(), self.page.screenshot())
+            self.page.wait_for_timeout(1000)
+        shown = min(most, len(kept))
+        for place in range(shown):
+            picture = list(kept.values())[place * len(kept) // shown]
+            for _ in range(HELD_FRAMES):
+                (self.folder / f"{next(self.numbers):04}.png").write_bytes(picture)
 
     def playing(self, seconds: float) -> None:
         """The videos run on for this long."""
@@ -106,10 +110,17 @@ class Recorder:
 
 
 def record(site: Site, page: Page, folder: Path, task: str) -> None:
-    """One round from its training to the beginning of the next."""
+    """One round, from a person's consent to the beginning of the next round."""
     page.goto(site.url + site.python(MADE.format(task=task))["page"])
     recorder = Recorder(page, folder)
-    recorder.waiting("#ballot", most=3 * FRAMES_PER_SECOND)
+    page.get_by_role("checkbox").check()
+    recorder.still(1)
+    page.get_by_role("button", name="Agree and begin").click()
+    ready = page.get_by_role("button", name="I am ready")
+    expect(ready).to_be_visible()
+    recorder.still(1)
+    ready.click()
+    recorder.waiting("#ballot", most=10)
     page.wait_for_function("() => document.querySelectorAll('.tile.is-watched').length === 6", timeout=PATIENCE_MS)
     page.locator("[data-do=play]").click()  # a pause
     page.evaluate(POINTER)
@@ -121,7 +132,7 @@ def record(site: Site, page: Page, folder: Path, task: str) -> None:
     expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
     recorder.still(1.2)
     page.wait_for_selector(".waiting")
-    recorder.waiting("#ballot", most=2 * FRAMES_PER_SECOND, seconds=NEXT_SECONDS)
+    recorder.waiting("#ballot", most=5, seconds=NEXT_SECONDS)
     recorder.still(1)
 
 
