@@ -49,7 +49,7 @@ def test_beyond_the_cap_the_least_fit_leaves():
     assert len(home.members) == CAP and 1.0 not in scores(home) and 6.5 in scores(home)
 
 
-def test_in_three_of_ten_generations_the_weaker_half_begins_anew_with_a_migrant():
+def test_in_three_of_ten_generations_the_weaker_half_begins_again_with_a_migrant():
     """Bests 2, 9 and 3: the island of 2 is the weaker half of three. 9 and 3 stay where they are; 5 or 1 may go."""
     moved, migrants = 0, []
     for seed in range(1000):

@@ -163,7 +163,7 @@ def test_starts_are_spread_as_published():
         assert torch.equal(env.attributes[name], commands[:, column])
 
 
-def test_the_command_holds_for_the_episode_and_is_drawn_anew_by_the_next():
+def test_the_command_holds_for_the_episode_and_is_drawn_again_by_the_next():
     env = Environment("Anymal", worlds=2)
     first = env.attributes["commands"].clone()
     env.step(torch.zeros(2, 12))

@@ -16,7 +16,7 @@ from simulation.noise import SharedNoise, StepNoise
         lambda noise: noise.integers(1000, 5),
     ],
 )
-def test_a_group_draws_what_its_seed_gives_whoever_is_beside_it(draw):
+def test_a_group_draws_what_its_seed_gives_beside_any_other(draw):
     together = SharedNoise([4, 9, 4])
     for _ in range(2):
         drawn = draw(together)

@@ -185,7 +185,7 @@ def test_worlds_that_do_not_fit_are_halved_and_the_horizon_doubled(monkeypatch, 
     assert "8 worlds a candidate do not fit into memory: going on with 4 and a horizon of 64" in capsys.readouterr().out
 
 
-def test_a_bridge_begins_anew_with_the_worker_that_it_has(monkeypatch, tmp_path):
+def test_a_bridge_begins_again_with_the_worker_that_it_has(monkeypatch, tmp_path):
     """A locked process can start no other."""
     started, engine, collect = [], choice.engine, Collector.collect
 

@@ -264,7 +264,7 @@ def test_what_is_finished_already_is_read_and_not_run_again(admin_client: Client
         "Read, not run again</dt><dd>2</dd>"
         in admin_client.get(f"/bench/comparisons/{wider.public_id}/").content.decode()
     )
-    assert background.read_state(planned(label="anew")).finished == 0
+    assert background.read_state(planned(label="again")).finished == 0
 
 
 def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureFixture[str]) -> None:

@@ -154,7 +154,7 @@ class TestStudio:
         await socket.leave()
 
     @pytest.mark.slow
-    async def test_whoever_goes_on_to_the_next_experiment_hears_of_that(
+    async def test_a_person_who_goes_on_to_the_next_experiment_hears_of_that(
         self, person: Participant, row: Experiment
     ) -> None:
         socket = await opened(f"/ws/s/{person.token}/")

@@ -14,7 +14,7 @@ from webapp import health
 
 
 @pytest.fixture(autouse=True)
-def asked_anew(monkeypatch):
+def asked_again(monkeypatch):
     monkeypatch.setattr(health, "_last", None)
 
 

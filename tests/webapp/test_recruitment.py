@@ -300,7 +300,7 @@ def test_debriefing_cannot_be_skipped_to(client, ended):
     assert ended.debriefed_at is None
 
 
-def test_whoever_leaves_gets_their_own_code(client, ended):
+def test_people_who_leave_get_their_own_code(client, ended):
     html = text(client.post(reverse("leave", args=[ended.token]), follow=True))
     assert "CODE-withdrawn" in html and "CODE-finished" not in html and "We compared" in html
 

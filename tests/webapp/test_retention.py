@@ -80,7 +80,7 @@ class TestRetention:
         closed(10, retention_days=2**31 - 1)
         assert retention.list_ending_soon() == []
 
-    def test_counts_anew_after_a_study_was_opened_again(self):
+    def test_counts_again_after_a_study_was_opened_again(self):
         study = closed(10).study
         Study.objects.update(deleted_at=timezone.now() - timedelta(days=11))
         study.refresh_from_db()
@@ -172,20 +172,20 @@ class TestLeftovers:
     def test_a_file_that_an_import_put_there_meanwhile_stays(self, settings, monkeypatch):
         clips = settings.DATA_DIR / "media" / "clips"
         clips.mkdir(parents=True)
-        old, anew = (clips / f"00000000-0000-4000-8000-00000000000{number}.mp4" for number in range(2))
-        for path in (old, anew):
+        old, new = (clips / f"00000000-0000-4000-8000-00000000000{number}.mp4" for number in range(2))
+        for path in (old, new):
             path.write_text("killed import")
             os.utime(path, (0, 0))
         rename = Path.rename
 
         def put_again(path, target):
-            if path == anew:
+            if path == new:
                 path.write_text("tried again")
             return rename(path, target)
 
         monkeypatch.setattr(Path, "rename", put_again)
-        assert orphan_files.delete_orphans() == [f"clips/{path.name}" for path in (old, anew)]
-        assert [path.name for path in clips.iterdir()] == [anew.name] and anew.read_text() == "tried again"
+        assert orphan_files.delete_orphans() == [f"clips/{path.name}" for path in (old, new)]
+        assert [path.name for path in clips.iterdir()] == [new.name] and new.read_text() == "tried again"
 
     def test_files_of_rows_that_are_gone(self, data, settings, monkeypatch):
         person = rows.participant()

@@ -108,7 +108,7 @@ def test_consent_makes_the_experiment_of_an_invited_person(client):
     assert invited.experiment.status == Experiment.Status.RUNNING
 
 
-def test_somebody_whose_experiment_was_deleted_begins_anew(client, newcomer):
+def test_somebody_whose_experiment_was_deleted_begins_again(client, newcomer):
     agree(client, newcomer)
     Experiment.objects.all().delete()
     Study.objects.update(consent_version="2")

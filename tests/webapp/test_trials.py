@@ -114,7 +114,7 @@ def test_an_attention_trial(client, person, reads):
     assert found.flags == (() if reads else ("failed 1 of 1 attention trials",))
 
 
-def test_whoever_cannot_judge_an_attention_trial_did_not_read_it(client, person):
+def test_a_person_who_cannot_judge_an_attention_trial_did_not_read_it(client, person):
     planned(person.study, attention=1)
     judged(person)
     waits(person, 2)

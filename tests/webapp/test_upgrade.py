@@ -272,7 +272,7 @@ class TestAnotherFlow:
         assert (record.revision, len(record.set_aside)) == (2, max(0, kept - 3))
         assert replay(record, strict=False).candidate == row.winner.key
 
-    def test_what_is_trained_in_another_way_is_written_anew(self, upgrade) -> None:
+    def test_what_is_trained_in_another_way_is_written_again(self, upgrade) -> None:
         row = stopped_by(upgrade, warm_rounds, kept=6, judge="human")
         assert "warm 1-1, saved None" in row.error
         upgrades.follow_current_flow(row)

@@ -64,7 +64,7 @@ def test_no_label_is_given_again(poll):
     assert [person.label for person in poll_enrolment.invite_evaluators(poll, 1)] == ["E04"]
 
 
-def test_whoever_is_about_to_join_as_it_closes_does_not(poll, monkeypatch):
+def test_a_person_who_is_about_to_join_as_it_closes_does_not(poll, monkeypatch):
     """Between the look at the poll and its lock: it is over, and nobody new is enrolled."""
     allowed = poll_enrolment.began_elsewhere
 

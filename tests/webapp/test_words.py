@@ -68,7 +68,7 @@ def test_what_is_asked_is_true_for_every_arm():
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_whoever_is_in_line_is_told_so(client):
+def test_a_person_in_line_is_told_so(client):
     study = rows.study(k=2)
     first, second = (rows.participant(study, label=label) for label in ("P01", "P02"))
     for person, status in ((first, Job.Status.RUNNING), (second, Job.Status.QUEUED)):

@@ -74,12 +74,12 @@ def test_a_child_of_two_has_what_the_second_cares_about(seed):
     assert "effort_cost" in child.components() and len(child.components()) >= 2
 
 
-def begun_anew(*scores):
+def begun_again(*scores):
     """Of six answers to Eureka's prompt, how many do not start from the program shown."""
     shown = dataclasses.replace(outcome("1-1", FAST), rts=max(scores), metric_trace=row(*scores))
     return sum("A first program" in answer(feedback_prompt(PROBLEM, 1, shown), seed) for seed in range(6))
 
 
-def test_a_task_score_that_never_rose_makes_every_other_answer_begin_anew():
-    assert begun_anew(0.0, 0.0, 0.0) == begun_anew(2.0, 1.0, 1.5) == 3
-    assert begun_anew(0.0, 1.0, 2.0) == 0
+def test_a_task_score_that_never_rose_makes_every_other_answer_begin_again():
+    assert begun_again(0.0, 0.0, 0.0) == begun_again(2.0, 1.0, 1.5) == 3
+    assert begun_again(0.0, 1.0, 2.0) == 0
