@@ -19,10 +19,10 @@ from scipy.stats import binomtest
 
 from benchmarks.machine import machine
 from benchmarks.simulated import SimulatedReasoner, answer
-from llm import writer
+from llm import answer_writer, writer
 from llm.judges import model as model_judge
 from llm.judges import proxy
-from llm.reasoning import answer_parts, equivalence, writing
+from llm.reasoning import answer_parts, equivalence
 from llm.records import ANSWER, Ask, Judged, Outcome, Problem, Request, Run, Write, result_to_json
 from llm.replay import Finished, Saved, advance
 from webapp.base.charts import Chart, Series, to_svg
@@ -86,7 +86,7 @@ def answer_request(request: Request, way: Way, model: SimulatedReasoner, seed: i
     """The result of one request."""
     match request:
         case Write():
-            return writing.write(model, request, PROBLEM).candidates
+            return answer_writer.write(model, request, PROBLEM).candidates
         case Run():
             return tuple(Outcome(c, True, rts=float(is_right(c.source))) for c in request.candidates)
         case Ask():

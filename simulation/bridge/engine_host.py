@@ -26,7 +26,7 @@ from typing import Any
 
 from simulation.bridge import frames
 
-ENGINES = {"mujoco": "simulation.bridge.mujoco_host", "isaacgym": "simulation.bridge.isaacgym.host"}
+ENGINES = {"mujoco": "simulation.mujoco_host", "isaacgym": "simulation.bridge.isaacgym.host"}
 """Engine -> the module that hosts it."""
 
 

@@ -99,7 +99,7 @@ class RewardFunction:
 def compile_reward(source: str, task: str) -> RewardFunction:
     """Compile a reward source for this task.
 
-    Raises syntax.Refused (a ValueError with `stage` and `reason`) when the source is not allowed or does not compile,
+    Raises parsing.Refused (a ValueError with `stage` and `reason`) when the source is not allowed or does not compile,
     and ValueError on an unknown task.
     """
     function = parse(source, task)

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from llm.answer_writer import write as solve
 from llm.client import OpenAIBackend
 from llm.judges.model import question, read
 from llm.messages import first_prompt
 from llm.methods import METHODS, OFFERED
 from llm.offline import OfflineWriter
-from llm.reasoning.writing import write as solve
 from llm.records import ANSWER, Judged, Outcome, Problem, Run, Write
 from llm.replay import Saved
 from llm.writer import ask, write

@@ -33,8 +33,8 @@ from webapp.review.models import Vote
 from webapp.review.screenings import find_screening
 from webapp.studies import opening
 from webapp.studies.models import Study
+from webapp.studies.models.questionnaires import Response
 from webapp.studies.questionnaires import answering
-from webapp.studies.questionnaires.models import Response
 from webapp.votes import lifecycle, poll_ballot
 from webapp.votes.models import Evaluator
 from webapp.votes.models import Vote as PairVote

@@ -13,8 +13,8 @@ from webapp.management import catalogs
 from webapp.problems import media
 from webapp.studies import consent, proposals, starts
 from webapp.studies.models import Question
+from webapp.studies.models.questionnaires import ITEM_FIELDS, Item
 from webapp.studies.questionnaires import ready_made
-from webapp.studies.questionnaires.models import ITEM_FIELDS, Item
 from webapp.studies.texts import proposed
 from webapp.studies.texts.localizing import read_translations
 from webapp.studies.texts.registry import list_texts

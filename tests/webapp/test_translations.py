@@ -21,8 +21,8 @@ from webapp.review import ballot
 from webapp.review.screenings import find_screening
 from webapp.studies import enrolment
 from webapp.studies.models import Participant, Study
+from webapp.studies.models.languages import StudyTranslation, hash_source
 from webapp.studies.texts.localizing import find_language
-from webapp.studies.texts.models import StudyTranslation, hash_source
 from webapp.studio import practice_answers
 from webapp.studio.languages import find_words_address
 from webapp.studio.presentations import make_lead

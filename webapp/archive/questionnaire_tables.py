@@ -10,8 +10,8 @@ from typing import Any
 from webapp.archive.row_reader import Pseudonyms, make_plain
 from webapp.archive.study_scope import Scope
 from webapp.studies.models import Assignment
+from webapp.studies.models.questionnaires import Answer, Item, Response
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Answer, Item, Response
 from webapp.studies.questionnaires.moments import place_questionnaire
 from webapp.studies.questionnaires.scored import ScoredQuestionnaire, list_scored
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext, ngettext, override
 
 from webapp.studies import duration
 from webapp.studies.models import Arm, Study
-from webapp.studies.texts.sentences import join_sentences
+from webapp.studies.sentences import join_sentences
 
 
 def write_consent(study: Study) -> str:

@@ -15,8 +15,8 @@ from webapp.experiments.models import LanguageModel
 from webapp.problems import lookup
 from webapp.studies.assigning import PLAN
 from webapp.studies.models import Arm, Outcome, Study
+from webapp.studies.models.languages import list_languages
 from webapp.studies.texts.localizing import read_translations
-from webapp.studies.texts.models import list_languages
 from webapp.studies.texts.registry import list_texts
 from webapp.studies.texts.texts import count_translated
 

@@ -20,10 +20,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from webapp.audit.request_scope import leave_unrecorded
 from webapp.studies.models import Arm, Study
+from webapp.studies.models.languages import Spoken
+from webapp.studies.models.questionnaires import Questionnaire
 from webapp.studies.questionnaires.drafts import build_item
-from webapp.studies.questionnaires.models import Questionnaire
 from webapp.studies.texts.localizing import localize_study
-from webapp.studies.texts.models import Spoken
 from webapp.studio import preview_samples
 from webapp.studio.pages import Page
 from webapp.studio.words import describe_plan

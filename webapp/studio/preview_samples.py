@@ -18,7 +18,7 @@ from webapp.problems.forms.form import TriedSource
 from webapp.problems.models import Problem
 from webapp.studies import comprehension
 from webapp.studies.models import Arm, Outcome, Participant, Question, Study
-from webapp.studies.questionnaires.models import Item, Questionnaire, Response
+from webapp.studies.models.questionnaires import Item, Questionnaire, Response
 from webapp.studies.questionnaires.moments import Placement, asks_arm
 from webapp.studies.recruitment import find_code
 from webapp.studio import check_page, practice

@@ -10,11 +10,11 @@ from django.urls import reverse
 
 from webapp.review.rounds import find_last_judged
 from webapp.studies.models import Participant
+from webapp.studies.models.questionnaires import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item, Questionnaire, Response
 from webapp.studies.questionnaires import answering, moments, own_words
 from webapp.studies.questionnaires.answering import Reading
 from webapp.studies.questionnaires.kind import list_steps
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item, Questionnaire, Response
 from webapp.studies.texts.localizing import localize_rows
 
 LONG_SCALE = 11

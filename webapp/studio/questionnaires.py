@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST
 
 from webapp.base.http import HtmxHttpRequest
 from webapp.studies.models import Participant
+from webapp.studies.models.questionnaires import Response
 from webapp.studies.questionnaires import answering
-from webapp.studies.questionnaires.models import Response
 from webapp.studio.pages import find_page
 from webapp.studio.personal_links import require_participant
 from webapp.studio.questionnaire_page import make_page_context

@@ -16,7 +16,7 @@ from webapp.experiments.models import Candidate, Clip
 from webapp.problems import media
 from webapp.problems.medium import Medium
 from webapp.studies.models import new_token
-from webapp.studies.texts.models import Speaker, Spoken, Translation
+from webapp.studies.models.languages import Speaker, Spoken, Translation
 
 
 def new_seed() -> int:

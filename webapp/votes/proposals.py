@@ -8,8 +8,8 @@ from django.utils.translation import gettext, override
 
 from webapp.problems.media import answers, films
 from webapp.problems.medium import Medium
+from webapp.studies.models.languages import hash_source
 from webapp.studies.texts.localizing import localize_row, normalize, read_translations
-from webapp.studies.texts.models import hash_source
 from webapp.votes.languages import FIELDS, list_texts
 from webapp.votes.models import Poll, PollTranslation
 

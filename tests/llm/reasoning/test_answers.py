@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from llm.answer_writer import write
 from llm.backend import Reply
 from llm.forms import form_of
 from llm.judges import model as model_judge
 from llm.methods.scaling import by_vote, pair_prompt, reflection_prompt
-from llm.reasoning.writing import write
 from llm.records import (
     Ask,
     Candidate,

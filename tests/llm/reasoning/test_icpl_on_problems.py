@@ -2,8 +2,8 @@
 
 import pytest
 
+from llm.answer_writer import write
 from llm.methods.icpl import Feedback, Round, different_prompt, write_prompt
-from llm.reasoning.writing import write
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Run, Train, Write
 from llm.shortening import Conversation, shorten
 from tests.llm.experiment import Experiment

@@ -18,9 +18,9 @@ from webapp.accounts.access import staff_only
 from webapp.audit import record
 from webapp.studies import consent
 from webapp.studies.models import Study
+from webapp.studies.models.languages import hash_source
 from webapp.studies.texts import proposed
 from webapp.studies.texts.localizing import normalize, read_translations
-from webapp.studies.texts.models import hash_source
 from webapp.studies.texts.registry import list_texts
 from webapp.studies.texts.texts import Text, count_translated
 from webapp.votes import languages as poll_texts

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from llm import records, writer
+from llm import answer_writer, records, writer
 from llm.backend import ChatBackend, OnReply, Reply, Watch
 from llm.forms import form_of
-from llm.reasoning import writing
 from simulation import catalog
 from trainer import launch
 from trainer.records import apply_overrides
@@ -82,4 +81,4 @@ def write_candidates(
         check = partial(launch.check, experiment.task, states=states)
         return writer.write(backend, wanted, problem, check, **vars(arguments))
     images = lookup.read_pictures(lookup.find_problem(experiment.task))
-    return writing.write(backend, wanted, problem, images=images, **vars(arguments))
+    return answer_writer.write(backend, wanted, problem, images=images, **vars(arguments))

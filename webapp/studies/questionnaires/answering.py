@@ -14,9 +14,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 
 from webapp.studies.models import Participant
+from webapp.studies.models.questionnaires import Answer, Item, Questionnaire, Response
 from webapp.studies.questionnaires.kind import Posted, Unusable, number_lines
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Answer, Item, Questionnaire, Response
 
 SHOWN = "shown"
 """The form field that names the items that were visible."""

@@ -8,8 +8,8 @@ from django.core import serializers
 from django.db import transaction
 
 from webapp.studies.models import Study
+from webapp.studies.models.questionnaires import Item, Questionnaire
 from webapp.studies.questionnaires.editing import choose_variable, list_variables, lock
-from webapp.studies.questionnaires.models import Item, Questionnaire
 
 
 @transaction.atomic

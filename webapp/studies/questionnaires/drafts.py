@@ -7,8 +7,8 @@ import math
 from django.http import QueryDict
 
 from webapp.base.http import strip_nul
+from webapp.studies.models.questionnaires import Item, Questionnaire
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Item, Questionnaire
 
 TEXTS = ("text", "hint", "options", "other_label", "statements", "low_label", "high_label", "unit")
 KEY = 0

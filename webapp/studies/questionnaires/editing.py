@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 
 from webapp.studies.models import Study
+from webapp.studies.models.questionnaires import Item, Questionnaire
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Item, Questionnaire
 from webapp.studies.questionnaires.moments import place_questionnaire
 from webapp.studies.questionnaires.scores import SCORES
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import QueryDict
 
 from webapp.base.text_lines import split_lines
-from webapp.studies.questionnaires.models import Item
+from webapp.studies.models.questionnaires import Item
 
 Posted = QueryDict
 """The fields of a form that was sent."""

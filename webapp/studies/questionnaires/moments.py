@@ -9,8 +9,8 @@ from django.db.models import Exists, OuterRef
 
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Assignment, Participant, Study
+from webapp.studies.models.questionnaires import Item, Questionnaire, Response
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Item, Questionnaire, Response
 
 Placement = Questionnaire.Placement
 RANK = {placement: rank for rank, placement in enumerate(Placement.values)}

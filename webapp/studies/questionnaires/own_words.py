@@ -9,8 +9,8 @@ from django.utils.translation import gettext
 
 from webapp.base.http import strip_nul
 from webapp.base.text_lines import split_lines
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires.kind import Column, Posted, Unusable, number_lines
-from webapp.studies.questionnaires.models import Item
 
 MOST = 300
 COLUMN = "other"

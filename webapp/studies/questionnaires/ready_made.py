@@ -14,8 +14,8 @@ from django.utils.translation import gettext, override
 from django.utils.translation import gettext_noop as _
 
 from webapp.studies.models import Study
+from webapp.studies.models.questionnaires import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item, Questionnaire
 from webapp.studies.questionnaires.editing import choose_variable, find_next_position, list_variables
-from webapp.studies.questionnaires.models import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item, Questionnaire
 
 Placement, Score = Questionnaire.Placement, Questionnaire.Score
 

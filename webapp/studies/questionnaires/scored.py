@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from webapp.studies.models import Participant, Study
+from webapp.studies.models.questionnaires import Answer, Item, Questionnaire, Response
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Answer, Item, Questionnaire, Response
 from webapp.studies.questionnaires.moments import place_questionnaire
 from webapp.studies.questionnaires.scores import SCORES, Score
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from django.db.models import Manager, Model
 
 from webapp.studies.models import Question, Study
-from webapp.studies.texts.models import StudyTranslation
+from webapp.studies.models.languages import StudyTranslation
 
 STUDY_FIELDS = ("title", "consent_text", "contact", "instructions", "debriefing", "thanks_text")
 QUESTION_FIELDS = ("text", "answers", "explanation")

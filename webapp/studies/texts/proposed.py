@@ -9,10 +9,10 @@ from django.utils.translation import gettext, override
 
 from webapp.studies import consent, proposals
 from webapp.studies.models import Study
+from webapp.studies.models.languages import StudyTranslation, hash_source
 from webapp.studies.questionnaires import ready_made
 from webapp.studies.starts import TITLE
 from webapp.studies.texts.localizing import localize_row, normalize, read_translations
-from webapp.studies.texts.models import StudyTranslation, hash_source
 from webapp.studies.texts.registry import SOURCES, list_texts
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db.models import Model
 
 from webapp.studies.models import Study
-from webapp.studies.questionnaires.models import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item
+from webapp.studies.models.questionnaires import ITEM_FIELDS, QUESTIONNAIRE_FIELDS, Item
 from webapp.studies.texts.localizing import QUESTION_FIELDS, STUDY_FIELDS, normalize
 from webapp.studies.texts.texts import Text
 

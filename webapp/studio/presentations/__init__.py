@@ -9,7 +9,7 @@ from django.utils.translation import gettext_noop
 
 from webapp.experiments.models import LoopSettings
 from webapp.problems import media
-from webapp.studies.texts.sentences import join_sentences
+from webapp.studies.sentences import join_sentences
 from webapp.studio.presentation import Presentation
 from webapp.studio.presentations import answers, films
 from webapp.studio.words import describe_plan, spell_number

@@ -17,9 +17,9 @@ from webapp.base.charts import Chart, Series
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.studies.models import Participant, Study
+from webapp.studies.models.questionnaires import Answer, Item, Questionnaire, Response
 from webapp.studies.questionnaires.kind import Distribution
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Answer, Item, Questionnaire, Response
 from webapp.studies.questionnaires.scores import SCORES
 
 LONGEST_LABEL = 28

@@ -7,9 +7,9 @@ from typing import Any
 from django import forms
 
 from webapp.bench.form_fields import set_choices
+from webapp.studies.models.questionnaires import Item, Questionnaire
 from webapp.studies.questionnaires import editing
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Item, Questionnaire
 from webapp.studies.questionnaires.scores import SCORES
 
 LINES = {"options": 6, "statements": 6, "text": 3, "intro": 3}

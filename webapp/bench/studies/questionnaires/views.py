@@ -20,9 +20,9 @@ from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.studies.questionnaires.forms import ItemForm, QuestionnaireForm
 from webapp.studies.models import Study
+from webapp.studies.models.questionnaires import Item, Questionnaire
 from webapp.studies.questionnaires import deleting, editing, moments
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Item, Questionnaire
 from webapp.studies.questionnaires.ready_made import READY_MADE, add_ready_made
 from webapp.studies.questionnaires.scores import SCORES
 from webapp.studies.texts import proposed

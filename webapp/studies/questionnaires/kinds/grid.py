@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from webapp.base.text_lines import split_lines
+from webapp.studies.models.questionnaires import Item, read_numbers
 from webapp.studies.questionnaires.kind import (
     Column,
     Distribution,
@@ -19,7 +20,6 @@ from webapp.studies.questionnaires.kind import (
     read_code,
 )
 from webapp.studies.questionnaires.kinds import scale
-from webapp.studies.questionnaires.models import Item, read_numbers
 
 MOST_ROWS = 50
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from webapp.base.http import strip_nul
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires.kind import ItemKind, Posted, find_no_faults, no_distribution
 from webapp.studies.questionnaires.kinds.short_text import list_columns
-from webapp.studies.questionnaires.models import Item
 
 MOST = 10_000
 

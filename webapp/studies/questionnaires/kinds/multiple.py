@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from webapp.base.text_lines import split_lines
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires import own_words
 from webapp.studies.questionnaires.kind import (
     Column,
@@ -13,7 +14,6 @@ from webapp.studies.questionnaires.kind import (
     read_code,
 )
 from webapp.studies.questionnaires.kinds.single import count, find_faults, has_code
-from webapp.studies.questionnaires.models import Item
 
 
 def read(item: Item, name: str, posted: Posted) -> list[int] | dict[str, Any] | None:

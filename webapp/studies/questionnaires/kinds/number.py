@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext
 
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires.kind import Column, Distribution, ItemKind, Posted, Unusable
-from webapp.studies.questionnaires.models import Item
 
 BINS = 8
 LARGEST = 1e15

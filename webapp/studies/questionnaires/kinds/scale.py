@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires.kind import (
     Column,
     Distribution,
@@ -15,7 +16,6 @@ from webapp.studies.questionnaires.kind import (
     list_steps,
     read_code,
 )
-from webapp.studies.questionnaires.models import Item
 
 
 def find_faults(item: Item) -> Mapping[str, str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from webapp.base.http import strip_nul
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires.kind import Column, ItemKind, Posted, find_no_faults, no_distribution
-from webapp.studies.questionnaires.models import Item
 
 MOST = 300
 

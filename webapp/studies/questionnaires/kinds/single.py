@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webapp.base.text_lines import split_lines
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires import own_words
 from webapp.studies.questionnaires.kind import (
     Column,
@@ -16,7 +17,6 @@ from webapp.studies.questionnaires.kind import (
     describe_codes,
     read_code,
 )
-from webapp.studies.questionnaires.models import Item
 
 MOST_OPTIONS = 100
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
+from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires.kinds import KINDS
-from webapp.studies.questionnaires.models import Item
 
 NAME = "mean"
 COLUMN = "mean_score"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from webapp.base.text_lines import split_lines
-from webapp.studies.questionnaires.models import Item
+from webapp.studies.models.questionnaires import Item
 
 NAME = "sus"
 COLUMN = "sus_score"

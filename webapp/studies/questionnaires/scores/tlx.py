@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from webapp.studies.questionnaires.models import Item
+from webapp.studies.models.questionnaires import Item
 
 NAME = "tlx"
 COLUMN = "tlx_score"

@@ -1,4 +1,4 @@
-"""Questionnaires of a study, and what participants answered. Imported by webapp.studies.models."""
+"""Questionnaires of a study, and what participants answered."""
 
 from __future__ import annotations
 

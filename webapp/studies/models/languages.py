@@ -1,4 +1,4 @@
-"""What experimenters wrote, in other languages. Imported by webapp.studies.models."""
+"""What experimenters wrote, in other languages."""
 
 from __future__ import annotations
 

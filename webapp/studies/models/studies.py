@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from webapp.base.text_lines import split_lines
 from webapp.experiments.models import Experiment, LoopSettings
-from webapp.studies.texts.models import Speaker, Spoken, StudyTranslation  # noqa: F401 (Django finds models here)
+from webapp.studies.models.languages import Speaker, Spoken
 
 
 def new_token() -> str:
@@ -359,7 +359,3 @@ def find_current(places: Iterable[Assignment]) -> Assignment | None:
         if last.experiment is None or last.experiment.status != Experiment.Status.FINISHED:
             break
     return last
-
-
-# Django finds models here. At the end, because questionnaires point to the models above.
-from webapp.studies.questionnaires.models import Answer, Item, Questionnaire, Response  # noqa: E402, F401
