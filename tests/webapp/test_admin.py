@@ -48,6 +48,20 @@ def test_every_list_opens_without_and_with_rows(staff):
             assert staff.get(page).status_code == 200, page
 
 
+def test_a_page_says_where_it_is_without_saying_it_twice(staff):
+    experiment = bench_rows.create_finished_experiment(n=1, clips=False)
+    places = {
+        reverse("admin:studies_study_add"): ["Studies"],
+        reverse("admin:experiments_experiment_changelist"): ["Experiments"],
+        reverse("admin:experiments_experiment_change", args=[experiment.pk]): ["Experiments", experiment.name],
+        reverse("admin:problems_upload"): ["Import problems"],
+    }
+    for address, parts in places.items():
+        heading = re.search(r"<h1.*?</h1>", staff.get(address).content.decode(), re.DOTALL)[0]
+        words = [word.strip() for word in re.sub("<[^>]*>", "|", heading).split("|")]
+        assert [word for word in words if word not in ("", "chevron_right")] == [part.capitalize() for part in parts]
+
+
 def test_nobody_else_sees_anything(client):
     person = rows.participant()
     client.get(person.get_absolute_url())

@@ -90,6 +90,26 @@ class Replay:
             second += 5
 
 
+def list_first_waits():
+    """Every recorded round, as the first of an installation."""
+    for recording in RECORDINGS:
+        changes = json.loads(recording.read_text())
+        for number in sorted({change[1] for change in changes}):
+            begun = next(at for at, *change in changes if change[0] == number)
+            wait = [[at - begun, 1, *change[1:]] for at, *change in changes if change[0] == number]
+            yield pytest.param(recording, wait, id=f"{recording.stem}-{number}")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("recording", "changes"), [*list_first_waits()])
+def test_a_first_wait_does_not_break_its_promise_soon(recording, changes, monkeypatch):
+    replay = Replay(monkeypatch, recording)
+    replay.play(changes)
+    told = [promise for job in replay.row.jobs.all() for promise in promises.read_promises(job)]
+    soon = NOON + timedelta(seconds=changes[-1][0] / 4)
+    assert told and not any(promise.late for promise in told if promise.made_at < soon), told
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
 def test_pages_are_off_by_less_than_a_fifth(recording, monkeypatch):

@@ -234,6 +234,27 @@ def test_every_step_opens_and_a_viewer_changes_nothing(staff, study):
     assert viewer.post(reverse("bench:study_new"), {"start": "one"}).status_code == 403
 
 
+def test_long_waits_of_all_arms_are_one_warning(staff, study):
+    study.arms.update(task="Ant")
+    page = text(staff.get(address(study, "check"), {"people": "500", "workers": "1"}))
+    assert page.count("With 500 people at once, each round waits") == 1
+    assert "in arm A and about" in page and "in arm B. Fewer people" in page
+
+
+def test_days_are_said_in_years_where_they_are_whole_ones(staff, study):
+    def read_pages():
+        pages = (address(study, "end"), reverse("archive:index"), reverse("archive:study", args=[study.pk]))
+        return [text(staff.get(page)) for page in pages]
+
+    form, listed, page = read_pages()
+    assert "3650 days: kept for 10 years." in form
+    assert "for 10 years after it closes" in listed and "for 10 years after closing" in page
+    save(staff, study, "end", retention_days="90")
+    form, listed, page = read_pages()
+    assert "days: kept" not in form
+    assert "for 90 days after it closes" in listed and "for 90 days after closing" in page
+
+
 def test_waiting_and_cost_are_estimated(study):
     arm = study.arms.first()
     one = duration.ArmEstimate(arm, 5, round_seconds=100, training_seconds=60, measured=True, judging_seconds=70)

@@ -29,8 +29,8 @@ LIKE_STEPS: dict[str, tuple[str, ...]] = {
     "filming": (),
 }
 """By step: the settings that experiments of another K must share; the time of their parts is taken then."""
-UNMEASURED_CLIP_SECONDS = 2.0
-"""A 10-second clip took 1.4 s on one idle core of the machine that Prefine was developed on."""
+UNMEASURED_CLIP_SECONDS = 3.5
+"""Two processes on two idle cores took 3.4 s (Cartpole) and 4.2 s (Ant) for a clip each, their start included."""
 OWN_PROGRAMS = 2
 """That share a core with what is estimated, until it begins."""
 StepKey = tuple[str, str]

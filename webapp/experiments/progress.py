@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from llm.records import TRIED
 from webapp.experiments import held_up, promises
-from webapp.experiments.courses import Course, find_usual_times
+from webapp.experiments.courses import Course, Point, find_usual_times
 from webapp.experiments.durations import STEP_JOBS, Known, measure_step, read_courses
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
-from webapp.experiments.promises import GRACE_SECONDS, Promise
+from webapp.experiments.promises import GRACE_SECONDS, SHORT_SECONDS, Promise
 
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 """Assumed shares of a round's wait before they were measured."""
@@ -25,7 +25,10 @@ STEP_OF_JOB: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, the judgement that people are asked for."""
 OWN_SECONDS = 10.0
-"""A training's own speed is trusted from then on, where no earlier one tells how long it takes."""
+"""Where no earlier training tells how long one takes, nothing is said before it has run for so long ..."""
+OWN_FRACTION, OWN_PATIENCE = 0.15, 60.0
+"""... and has done this share of its work, or has run for this many seconds: early films begin after a tenth, take
+processors from it, and slow it down."""
 TRUSTED_FRACTION = 1 / 2
 """From this fraction of a job on, its own speed alone tells when it ends; before, earlier jobs count, too."""
 LEAST_SHARE = 0.75
@@ -180,12 +183,15 @@ def _build_progress(state: _State, known: Known) -> Progress:
     promise = _find_promise(state)
     if promise is None:
         late = left is not None and _is_overdue(state, step, known)
+        if late and left is not None and left < SHORT_SECONDS:  # nothing renews it: it would be said for ever
+            left = None
         reason = _find_late_reason(state) if late else ""
         return Progress(phase, state.iteration, n, fraction, left, in_line=state.in_line, late=late, late_reason=reason)
     promised = promise.count_left(state.now)
     late = promise.late or promised < -GRACE_SECONDS
     reason = _find_late_reason(state) if late else ""
-    return Progress(phase, state.iteration, n, fraction, max(0.0, promised), late=late, late_reason=reason)
+    left = None if promise.vague and promised < SHORT_SECONDS else max(0.0, promised)
+    return Progress(phase, state.iteration, n, fraction, left, late=late, late_reason=reason)
 
 
 def _is_overdue(state: _State, step: str, known: Known) -> bool:
@@ -353,12 +359,22 @@ def _estimate_job(
         return _follow_courses(took, fraction, expected, courses)
     usual = None if expected is None else _count_rest(took, fraction, expected)
     own = job.progress.get("seconds_left")
-    trust = min(1.0, fraction / TRUSTED_FRACTION)
     if own is None:
         return usual
     if usual is None:
-        return float(own) if took >= OWN_SECONDS or trust == 1 else None
-    return trust * float(own) + (1 - trust) * usual
+        if fraction < TRUSTED_FRACTION and (took < OWN_SECONDS or fraction < OWN_FRACTION and took < OWN_PATIENCE):
+            return None
+        usual = _follow_own_course(took, fraction, job.progress.get("course", ()))
+    trust = min(1.0, fraction / TRUSTED_FRACTION)
+    return float(own) if usual is None else trust * float(own) + (1 - trust) * usual
+
+
+def _follow_own_course(took: float, fraction: float, course: Sequence[Point]) -> float | None:
+    """Seconds left of a job that goes on at its mean pace since its first noted progress: its latest speed, which
+    workers report, may be that of a moment.
+    """
+    begun, done = course[0] if course else (0.0, 0.0)
+    return (took - begun) / (fraction - done) * (1 - fraction) if fraction > done else None
 
 
 def _count_rest(took: float, over: float, expected: float) -> float:

@@ -5,7 +5,7 @@ The worker that holds a job renews the promise (`webapp.experiments.leases`). Pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from webapp.experiments.models import Job
@@ -14,6 +14,8 @@ FIRST_PAUSE, PAUSE_SHARE = 5.0, 0.05
 """A promise is renewed after 5 seconds, and after 5% of the time that the job has taken if that is longer."""
 TOLERANCE, TOLERANCE_SECONDS = 1.2, 5.0
 """A promise is kept while the newest estimate is at most so much longer."""
+SHORT_SECONDS = 60.0
+"""A promise below this that is taken back was the last of its kind: "less than a minute" is not said twice."""
 GRACE_SECONDS = 5.0
 """So long after the promised moment pages say that it takes longer."""
 PROMISED = (Job.Kind.WRITE, Job.Kind.TRAIN, Job.Kind.FILM)
@@ -27,6 +29,8 @@ class Promise:
     """The time left that was promised."""
     late: bool
     """An earlier promise of this round was too short."""
+    vague: bool = False
+    """One of less than a minute was: from a minute on nobody is told a time again."""
 
     def count_left(self, now: datetime) -> float:
         """The seconds left of it; negative once it is broken."""
@@ -39,20 +43,23 @@ def renew_promise(earlier: Promise | None, estimate: float, now: datetime) -> Pr
         return Promise(now, estimate, late=False)
     left = earlier.count_left(now)
     if estimate <= left:
-        return Promise(now, (left + estimate) / 2, earlier.late)
+        return replace(earlier, made_at=now, seconds=(left + estimate) / 2)
     if left > 0 and estimate <= left * TOLERANCE + TOLERANCE_SECONDS:
-        return Promise(now, left, earlier.late)
-    return Promise(now, estimate, late=True)
+        return replace(earlier, made_at=now, seconds=left)
+    return Promise(now, estimate, late=True, vague=earlier.vague or left < SHORT_SECONDS)
 
 
 def read_promises(job: Job) -> list[Promise]:
-    return [Promise(job.created_at + timedelta(seconds=at), left, bool(late)) for at, left, late in job.estimates]
+    return [
+        Promise(job.created_at + timedelta(seconds=at), left, late=late > 0, vague=late > 1)
+        for at, left, late in job.estimates
+    ]
 
 
 def write_promise(job: Job, promise: Promise) -> list[list[float]]:
     """The job's promises with this one, as its row stores them."""
     at = (promise.made_at - job.created_at).total_seconds()
-    return [*job.estimates, [round(at, 1), round(promise.seconds, 1), int(promise.late)]]
+    return [*job.estimates, [round(at, 1), round(promise.seconds, 1), promise.late + promise.vague]]
 
 
 def find_promise(job: Job) -> Promise | None:

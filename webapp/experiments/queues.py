@@ -42,6 +42,6 @@ def _build_queue(name: str, jobs: list[Job]) -> Queue:
         name=name,
         running=len(running),
         queued=len(queued),
-        machines=tuple(sorted({job.owner.partition(":")[0] for job in running})),
+        machines=tuple(sorted({job.owner.partition(":")[0].partition("/")[0] for job in running})),
         oldest=min((job.created_at for job in queued), default=None),
     )

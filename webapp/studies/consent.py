@@ -125,7 +125,7 @@ def _describe_data(days: int | None, robots: bool) -> list[str]:
             "Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We "
             "store no name and no address."
         ),
-        gettext("The data is kept %(kept)s and may be published in this form.") % {"kept": _describe_retention(days)},
+        gettext("The data is kept %(kept)s and may be published in this form.") % {"kept": describe_retention(days)},
         gettext(
             "Your choices and reasons are given to the language model that writes for the robots, which may be another "
             "company's: write nothing about yourself."
@@ -138,7 +138,8 @@ def _describe_data(days: int | None, robots: bool) -> list[str]:
     ]
 
 
-def _describe_retention(days: int | None) -> str:
+def describe_retention(days: int | None) -> str:
+    """For how long data is kept after a study closes: "for 10 years"."""
     if days is None:
         return gettext("for good")
     if days % 365 == 0 and days:

@@ -100,13 +100,13 @@ LEAST_IN_LINE = 60.0
 
 def describe_time_left(seconds: float | None, late: bool = False, reason: str = "") -> str:
     """The time left, rounded as a person would say it. `late`: an earlier answer was too short, `reason`: why."""
-    if seconds is None:
-        return ""
     if late:
         longer = _("it takes longer than expected")
         why = {"restarted": _("a part had to begin again"), "busy": _("others are busy here, too")}.get(reason)
         longer = f"{longer} ({why})" if why else longer
-        return longer if seconds < 50 else f"{longer}: {describe_time_left(seconds)}"
+        return f"{longer}: {describe_time_left(seconds)}" if seconds else longer
+    if seconds is None:
+        return ""
     if seconds < 20:
         return _("a few seconds left")
     if seconds < 50:

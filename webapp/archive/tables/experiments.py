@@ -192,7 +192,7 @@ TABLES = (
             "progress": never("Of use while the job runs; then it names a machine."),
             "estimates": keep(
                 "What pages said about the time left of the round: [seconds after created_at, seconds left, 1 if an "
-                "earlier estimate was too short].",
+                "earlier estimate was too short, 2 if one of less than a minute was].",
                 "s",
             ),
             "error": keep("Why it failed."),

@@ -98,8 +98,8 @@ class StudyForm(forms.ModelForm):
             "none.",
             "ethics_expires_on": "The last day on which new people may consent. Those who did go on after it.",
             "retention_days": "Counted from the day the study is closed, or from the last choice of those who go on "
-            "after it, who have a month at least; then what people gave is deleted. 3650 is ten years, as the sample "
-            "consent text says. Empty: it is kept until somebody deletes it.",
+            "after it, who have a month at least; then what people gave is deleted. Empty: it is kept until somebody "
+            "deletes it.",
             "opens_at": "Before that, links say when to come back. Empty: as soon as you open the links.",
             "closes_at": "From then on nobody new may consent; those inside finish. Empty: until you close it.",
             "quota": "A person who leaves or fails the check makes room for another. Empty: no limit. The published "
@@ -125,6 +125,9 @@ class StudyForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         for name in ROWS.keys() & self.fields.keys():
             self.fields[name].widget.attrs["rows"] = ROWS[name]
+        days, field = self.instance.retention_days, self.fields.get("retention_days")
+        if field and days and days % 365 == 0:
+            field.help_text = f"{days} days: kept {consent.describe_retention(days)}. {field.help_text}"
 
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}

@@ -21,6 +21,8 @@ STEP_OF_CAUTION = {"writer": "compare", "arms": "compare", "codes": "people", "p
 """Where a caution is mended; the others are no matter of the study."""
 REMEMBERED_VOTES = 200
 PEOPLE = 10
+LONG_WAIT = 600.0
+"""The page warns of a wait for a round that is longer than these seconds."""
 
 
 class LoadForm(forms.Form):
@@ -46,6 +48,7 @@ def make_context(request: HttpRequest, study: Study) -> dict[str, Any]:
     load = form.cleaned_data if form.is_bound and form.is_valid() else draft
     judged = measure_judging()
     estimates = duration.estimate_arms(study, judged)
+    waiting = [_find_waiting(estimate, load) for estimate in estimates]
     missing = opening.find_problems_by_part(study) if study.status != Study.Status.OPEN else {}
     cautions = preflight.list_cautions(study, address)
     return {
@@ -54,7 +57,8 @@ def make_context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "pilot_refusal": pilots.find_refusal(study),
         "load_form": form,
         "load": load,
-        "waiting": [_find_waiting(estimate, load) for estimate in estimates],
+        "waiting": waiting,
+        "long_waits": [row for row in waiting if row.together and row.together > LONG_WAIT],
         "attention": duration.estimate_attention(study, judged),
         "judged": judged,
         "assumed": judged is None,

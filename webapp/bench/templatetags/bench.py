@@ -17,6 +17,7 @@ from webapp.experiments.models import Candidate, LoopSettings
 from webapp.problems.forms import get_form
 from webapp.problems.forms.form import TriedSource
 from webapp.problems.models import Problem
+from webapp.studies import consent
 
 register = template.Library()
 Number = float | str | None
@@ -113,6 +114,11 @@ def percent(fraction: Number) -> str:
 
 
 @register.filter
+def retention(days: int | None) -> str:
+    return consent.describe_retention(days)
+
+
+@register.filter
 def ago(moment: datetime | None) -> SafeString | str:
     """A time that static/bench/live.js keeps counting; the clock time without it."""
     if moment is None:
@@ -139,8 +145,9 @@ def share(part: Number) -> str:
 
 @register.filter
 def worker(owner: str) -> str:
-    """Machine and process of a lease's owner, without its random part."""
-    return owner.rpartition(":")[0] or owner
+    """Machine and process of a lease's owner, without what tells containers and leases apart."""
+    machine, *rest = owner.split(":")
+    return ":".join([machine.partition("/")[0], *rest[:1]])
 
 
 @register.filter

@@ -115,7 +115,7 @@ class Job(models.Model):
     (webapp.experiments.courses); after a training also "made_by"."""
     estimates = models.JSONField(default=list)
     """What pages said about the time left of the round: [seconds since the job was created, seconds left, 1 if an
-    earlier estimate was too short] (webapp.experiments.promises)."""
+    earlier estimate was too short, 2 if one of less than a minute was] (webapp.experiments.promises)."""
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
