@@ -278,6 +278,7 @@ LANGUAGES = [
 ]
 """The languages of participants' pages, each by its own name; staff's pages are in English."""
 LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = "webapp.bench.formats"
 LANGUAGE_COOKIE_NAME = "prefine_language"
 TIME_ZONE = "UTC"
 USE_TZ = True
