@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 
 RewardsOf = Callable[[Tensor, Tensor], Tensor]
 """Rewards (G, B) of G candidates for observations (G, B, num_obs) and actions (G, B, num_actions)."""
+
+
+@dataclass(frozen=True)
+class Newest:
+    """Which part of one candidate's minibatches is drawn from the newest samples of its replay."""
+
+    share: float
+    """Of each minibatch."""
+    samples: int
+    """How many of the newest, or all where there are fewer."""
+    seed: int
+    """Of the draws in this horizon."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +46,5 @@ class Experience:
     rewards_of_all: Tensor | None = None
     """(K, K, T, M): what the i-th candidate's reward gives for the j-th one's states; None where each candidate learns
     from its own experience alone."""
+    newest: dict[int, Newest] = field(default_factory=dict)
+    """Candidate -> what it draws from its newest samples; the others draw from their whole replay alone."""

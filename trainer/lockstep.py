@@ -228,7 +228,8 @@ class Lockstep:
         horizon = self.collector.collect(self.learner, noise.to(self.learner.device))
         experience = horizon.experience
         if self._preferences is not None:
-            experience = replace(experience, rewards=self._preferences.rewards(horizon))
+            rewards, newest = self._preferences.rewards(horizon), self._preferences.newest(self.iteration)
+            experience = replace(experience, rewards=rewards, newest=newest)
         # Dropping what failed before the update would need slices of the experience. It changes nothing for the others:
         # they do not see it, or, with shared experience, learn from where it was under rewards of their own.
         self.learner.update(experience, self._noise)

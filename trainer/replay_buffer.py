@@ -41,6 +41,10 @@ class ReplayBuffer:
         self._next = (self._next + rows.shape[1]) % self.capacity
         self.size = min(self.size + rows.shape[1], self.capacity)
 
+    def places(self, ages: Tensor) -> Tensor:
+        """Where the samples of these ages lie, below `size`: 0 is the newest."""
+        return (self._next - 1 - ages) % self.capacity
+
     def keep(self, groups: list[int]) -> None:
         """Go on with these candidates only."""
         self.rows = self.rows[groups]

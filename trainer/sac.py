@@ -23,7 +23,7 @@ from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
 from trainer import memory
 from trainer.adam import StackedAdam
-from trainer.experience import Experience, RewardsOf
+from trainer.experience import Experience, Newest, RewardsOf
 from trainer.networks import draw_for_seeds
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import LOG_SQRT_2PI
@@ -154,13 +154,31 @@ class SAC:
         preset = self.preset
         if self.replay.size < min(preset.learning_starts, self.replay.capacity):
             return
-        indices = noise.integers(self.replay.size, preset.updates, preset.batch).to(self.device)
+        indices = self._draw(noise, experience.newest).to(self.device)
         sampled = noise.normal(preset.updates, 2, preset.batch, self.num_actions).to(self.device)
         for update in range(preset.updates):
             rows = select(self.replay.rows, indices[:, update])
             if self.shared_experience:
                 rows = with_own_rewards(rows[0], self._state_features)
             self._step(rows, sampled[:, update, 0], sampled[:, update, 1])
+
+    def _draw(self, noise: SharedNoise, newest: dict[int, Newest]) -> Tensor:
+        """The places in the replay of all samples of a horizon's minibatches, (K or 1, updates, batch).
+
+        The last ones of a minibatch are drawn again for candidates that want some of their newest (hybrid experience
+        replay: QPA, Hu et al. 2024, section 5.2): from a source of their own, so that all others draw as ever.
+        """
+        preset = self.preset
+        indices = noise.integers(self.replay.size, preset.updates, preset.batch)
+        if not newest:
+            return indices
+        indices = indices.expand(len(self.actors), -1, -1).clone()
+        for group, wanted in newest.items():
+            count, generator = round(wanted.share * preset.batch), torch.Generator().manual_seed(wanted.seed)
+            most = min(wanted.samples, self.replay.size)
+            ages = torch.randint(most, (preset.updates, count), generator=generator)
+            indices[group, :, preset.batch - count :] = self.replay.places(ages)
+        return indices
 
     def start_from(self, networks: object, observations: RunningNormalizer) -> None:
         """Begin with this policy, its critics and its temperature for all K in place of random ones.

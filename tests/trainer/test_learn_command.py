@@ -26,6 +26,8 @@ def test_every_number_of_queries_is_trained_with_every_seed():
     job, _ = make_job(_options(given.split()))
     assert (job.preset, job.overrides) == ("quick-sac", {"iterations": 9})
     assert job.preferences == (Preferences("surf", selection="entropy"),)
+    job, _ = make_job(_options(["--task", "Cartpole", "--baseline", "qpa", "--teacher", "mistake=0.1"]))
+    assert (job.preset, job.preferences) == ("quick-sac", (Preferences("qpa", mistake=0.1),))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
-from trainer.experience import Experience
+from trainer.experience import Experience, Newest
 from trainer.replay_buffer import ReplayBuffer, select
 from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, pack_rows, project, squash, temperature_slope
@@ -197,6 +197,39 @@ def test_a_candidate_learns_the_same_alone_and_beside_others():
     together.update(experience(2, 9), SharedNoise([9, 9]))
     alone.update(experience(1, 9), SharedNoise([9]))
     torch.testing.assert_close(together.actors[1], alone.actors[0])
+
+
+class TestHybridReplay:
+    """QPA: half of one candidate's minibatches from its newest samples."""
+
+    def test_half_of_each_minibatch_comes_from_the_newest_and_no_other_draw_changes(self):
+        sac = learner(3)
+        for _ in range(4):
+            sac.replay.add(torch.zeros(3, 32, sac.replay.rows.shape[2]))  # 128 of 100: the newest is at place 27
+        plain = sac._draw(SharedNoise([5, 6, 5]), {})
+        mixed = sac._draw(SharedNoise([5, 6, 5]), {1: Newest(0.5, samples=10, seed=3)})
+        assert torch.equal(mixed[[0, 2]], plain[[0, 2]]) and torch.equal(mixed[1, :, :8], plain[1, :, :8])
+        assert set(mixed[1, :, 8:].flatten().tolist()) <= set(range(18, 28))
+        assert not torch.equal(mixed[1, 0, 8:], mixed[1, 1, 8:])
+        assert sac.replay.places(torch.tensor([0, 27, 28, 99])).tolist() == [27, 0, 99, 28]
+        together = sac._draw(SharedNoise([5, 5, 5]), {1: Newest(0.5, samples=10, seed=3)})
+        assert torch.equal(together[1, :, 8:], mixed[1, :, 8:]), "the company's seeds do not matter"
+
+    def test_all_samples_are_the_newest_where_there_are_fewer(self):
+        sac = learner(2)
+        sac.replay.add(torch.zeros(2, 6, sac.replay.rows.shape[2]))
+        drawn = sac._draw(SharedNoise([1, 2]), {0: Newest(0.5, samples=5000, seed=3)})
+        assert set(drawn[0, :, 8:].flatten().tolist()) == set(range(6))
+
+    def test_the_others_learn_the_same_bit_for_bit(self):
+        plain, mixed = learner(3), learner(3)
+        for seed in range(3):
+            plain.update(experience(3, seed), SharedNoise([seed] * 3))
+            wanted = {1: Newest(0.5, samples=32, seed=seed)}
+            mixed.update(replace(experience(3, seed), newest=wanted), SharedNoise([seed] * 3))
+        assert torch.equal(mixed.actors[[0, 2]], plain.actors[[0, 2]])
+        assert torch.equal(mixed.critics[[0, 1, 4, 5]], plain.critics[[0, 1, 4, 5]])
+        assert not torch.equal(mixed.actors[1], plain.actors[1])
 
 
 def test_nothing_is_learned_before_there_is_enough_and_weights_stay_on_the_sphere():

@@ -1,6 +1,6 @@
 """Policies that learn from pairs: what a lockstep training does beside its usual steps.
 
-One iteration, PrefPPO (B-Pref, algorithm 2) and PEBBLE (algorithm 1 and 2) alike:
+One iteration, PrefPPO (B-Pref, algorithm 2), PEBBLE (algorithm 1 and 2), SURF and QPA alike:
 
 1. a horizon is collected; before a row has learned a reward it is rewarded by particle entropy, then by its model;
 2. the policy is improved, as in any training;
@@ -23,6 +23,7 @@ from torch import Tensor
 from simulation.catalog import AnyPreset, TaskInfo
 from teachers.noisy import Teacher
 from trainer.collect import Horizon
+from trainer.experience import Newest
 from trainer.learner import Learner, mixed_precision
 from trainer.normalizer import RunningNormalizer
 from trainer.preferences.answers import TARGETS, answer_pairs
@@ -61,7 +62,7 @@ class PreferenceTraining:
         session.
         """
         inputs, steps = info.num_obs + info.num_actions, self.settings[0].segment or info.episode_steps
-        self._worlds = min(RECORDED_WORLDS, preset.worlds)
+        self._worlds, self._episode_steps = min(RECORDED_WORLDS, preset.worlds), info.episode_steps
         drawn = [derive_seed("reward model", seed) for seed in self.seeds]
         self._model = RewardModel(inputs, drawn, device, mixed_precision(torch.device(device)))
         last = [METHODS[one.method].last_episodes for one in self.settings]
@@ -93,6 +94,18 @@ class PreferenceTraining:
             for row, values in zip(exploring, found, strict=True):
                 rewards[groups[row]] = values.view(rewards.shape[1:])
         return rewards
+
+    def newest(self, iteration: int) -> dict[int, Newest]:
+        """What the candidates draw from their newest samples in this iteration (QPA, section 5.2): as many samples as
+        the episodes have that their queries are about.
+        """
+        found = {}
+        for group, wanted, seed, learned in zip(self.groups, self.settings, self.seeds, self._learned, strict=True):
+            method = METHODS[wanted.method]
+            if method.hybrid and method.last_episodes and learned:
+                samples = method.last_episodes * self._episode_steps
+                found[group] = Newest(method.hybrid, samples, derive_seed("newest samples", seed, iteration))
+        return found
 
     @torch.no_grad()
     def hold_sessions(self, learner: Learner, iteration: int) -> list[int]:
@@ -241,7 +254,8 @@ class PreferenceTraining:
             method, alike = METHODS[name], [row for row in rows if self.settings[row].method == name]
             labels = [self._labels[row] for row in alike]
             unlabelled = [self._draw_unlabelled(row, method) for row in alike] if method.unlabelled else None
-            fits |= zip(alike, self._model.fit(alike, labels, method.most_epochs, unlabelled), strict=True)
+            crops = method.crops if self.settings[alike[0]].segment else 0
+            fits |= zip(alike, self._model.fit(alike, labels, method.most_epochs, unlabelled, crops), strict=True)
         return fits
 
     def _draw_unlabelled(self, row: int, method: Method) -> Unlabelled:

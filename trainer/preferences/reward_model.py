@@ -37,6 +37,8 @@ CONFIDENCE = 0.99
 """Above it, a member's answer is a pseudo-label (the same)."""
 CROPS = (45 / 60, 55 / 60)
 """Shares of a segment's steps that a crop has, least and most (the same)."""
+LABELLED_CROPS = (35 / 50, 45 / 50)
+"""The same of QPA's crops of labelled pairs: 15 to 5 of 50 steps are left out (the authors' code)."""
 STATES_AT_ONCE = 3 << 14
 """States of one product at most when rewards are predicted: a row's three members take 16 384 each."""
 
@@ -77,11 +79,11 @@ class Batch:
     inputs: Tensor
     """(3 R, B, 2, L, F)."""
     valid: Tensor
-    """(3 R, B, 2, L) bool."""
+    """(3 R, C B, 2, L) bool: the steps that count in each of C crops of the B pairs; C = 1 is the pairs themselves."""
     targets: Tensor
-    """(3 R, B, 2)."""
+    """(3 R, C B, 2)."""
     weights: Tensor
-    """(3 R, B): of each pair's loss."""
+    """(3 R, C B): of each one's loss."""
 
 
 @dataclass(frozen=True)
@@ -172,9 +174,10 @@ class RewardModel:
         labels: Sequence[Labels],
         most_epochs: int,
         unlabelled: Sequence[Unlabelled] | None = None,
+        crops: int = 0,
     ) -> list[Fit]:
         """Learn from each row's labels, until its members get more than ENOUGH right or for `most_epochs`; and from
-        its unlabelled pairs where these are given.
+        its unlabelled pairs where these are given. With `crops`, from that many crops of each label.
 
         A row that has stopped stays as it is while the others go on. Rows with equally many labels may learn as one
         stack.
@@ -184,7 +187,7 @@ class RewardModel:
             alike = [index for index, of_row in enumerate(labels) if len(of_row) == size]
             for stack in self._stacks(alike):
                 pairs = None if unlabelled is None else [unlabelled[i] for i in stack]
-                fits |= self._fit_stack([rows[i] for i in stack], [labels[i] for i in stack], most_epochs, pairs)
+                fits |= self._fit_stack([rows[i] for i in stack], [labels[i] for i in stack], most_epochs, pairs, crops)
         return [fits[row] for row in rows]
 
     def _stacks(self, rows: Sequence[int]) -> list[list[int]]:
@@ -234,13 +237,14 @@ class RewardModel:
         labels: Sequence[Labels],
         most_epochs: int,
         unlabelled: Sequence[Unlabelled] | None,
+        crops: int,
     ) -> dict[int, Fit]:
         """As `fit`, for rows with equally many labels."""
         fits: dict[int, Fit] = {}
         learning = list(range(len(rows)))
         for epoch in range(1, most_epochs + 1):
             pairs = None if unlabelled is None else [unlabelled[i] for i in learning]
-            accuracies = self._epoch([rows[i] for i in learning], [labels[i] for i in learning], pairs)
+            accuracies = self._epoch([rows[i] for i in learning], [labels[i] for i in learning], pairs, crops)
             fits |= {rows[i]: Fit(epoch, share) for i, share in zip(learning, accuracies, strict=True)}
             learning = [i for i in learning if fits[rows[i]].accuracy <= ENOUGH]
             if not learning:
@@ -248,7 +252,7 @@ class RewardModel:
         return fits
 
     def _epoch(
-        self, rows: Sequence[int], labels: Sequence[Labels], unlabelled: Sequence[Unlabelled] | None
+        self, rows: Sequence[int], labels: Sequence[Labels], unlabelled: Sequence[Unlabelled] | None, crops: int
     ) -> list[float]:
         """One pass over the labels, each member in its own order; each row's accuracy on the way."""
         count, members = len(labels[0]), _members(rows)
@@ -261,9 +265,12 @@ class RewardModel:
             batch = _pick(labels, picked)
             if unlabelled is not None:
                 batch = self._with_pseudo_labels(flat, rows, batch, unlabelled)
+            if crops:
+                batch = self._with_crops(rows, batch, crops)
             gradient, hits = self._gradient(flat, batch)
             optimizer.step(flat, gradient, rates)
-            right += hits[:, : len(picked[0][0])].reshape(len(rows), -1).sum(1)
+            copies = max(1, crops)
+            right += hits[:, : copies * len(picked[0][0])].reshape(len(rows), -1).sum(1) / copies
         self.flat[members] = flat
         self.optimizer.replace(members, optimizer)
         decided = [int((of_row.targets[:, 0] != of_row.targets[:, 1]).sum()) for of_row in labels]
@@ -272,7 +279,7 @@ class RewardModel:
         ]
 
     def _gradient(self, flat: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Gradient [3 R, P] of each member's loss of its batch, and which answers (3 R, B) it gets right."""
+        """Gradient [3 R, P] of each member's loss of its batch, and which answers (3 R, C B) it gets right."""
         parameters = flat.detach().requires_grad_()
         with torch.enable_grad():
             returns = self._returns(parameters, batch.inputs, batch.valid)
@@ -282,15 +289,16 @@ class RewardModel:
         return gradient, right_answers(returns.detach(), batch.targets).float()
 
     def _returns(self, flat: Tensor, inputs: Tensor, valid: Tensor) -> Tensor:
-        """Summed rewards (3 R, B, 2) of inputs (3 R, B, 2, L, F), valid (3 R, B, 2, L): of the valid steps alone, which
-        in whole episodes may be few.
+        """Summed rewards (3 R, C B, 2) of inputs (3 R, B, 2, L, F), valid (3 R, C B, 2, L): of the valid steps alone,
+        which in whole episodes may be few; what several crops have in common is computed once.
         """
-        flags = valid.flatten(1)
+        crops = valid.view(len(flat), -1, *inputs.shape[1:4])
+        flags = crops.any(1).flatten(1) if crops.shape[1] > 1 else valid.flatten(1)
         most = int(flags.sum(1).max())
         order = flags.byte().argsort(dim=1, descending=True, stable=True)[:, :most]
         states = inputs.flatten(1, 3).gather(1, order.unsqueeze(-1).expand(-1, -1, inputs.shape[-1]))
         rewards = torch.zeros_like(flags, dtype=flat.dtype).scatter(1, order, self.rewards(flat, states))
-        return (rewards * flags).view(valid.shape).sum(-1)
+        return (rewards.view(crops[:, :1].shape) * crops).sum(-1).flatten(1, 2)
 
     def _with_pseudo_labels(
         self, flat: Tensor, rows: Sequence[int], batch: Batch, unlabelled: Sequence[Unlabelled]
@@ -313,14 +321,21 @@ class RewardModel:
         weights = (sure.amax(-1) > CONFIDENCE) / (RATIO * count)
         valid = torch.cat((batch.valid, valid), dim=1)
         if unlabelled[0].crops:
-            cropped = [crop_pairs(of_member, stream) for of_member, stream in zip(valid, streams, strict=True)]
-            valid = torch.stack(cropped)
+            valid = torch.stack([crop_pairs(of, stream, CROPS) for of, stream in zip(valid, streams, strict=True)])
         return Batch(
             torch.cat((batch.inputs, inputs), dim=1),
             valid,
             torch.cat((batch.targets, targets), dim=1),
             torch.cat((batch.weights, weights), dim=1),
         )
+
+    def _with_crops(self, rows: Sequence[int], batch: Batch, crops: int) -> Batch:
+        """The batch with `crops` crops of each pair in its place (QPA, Hu et al. 2024: data augmentation)."""
+        streams = [self._generators[row] for row in rows for _ in range(MEMBERS)]
+        repeated = zip(batch.valid.repeat(1, crops, 1, 1), streams, strict=True)
+        valid = torch.stack([crop_pairs(of_member, stream, LABELLED_CROPS) for of_member, stream in repeated])
+        weights = batch.weights.repeat(1, crops) / crops
+        return Batch(batch.inputs, valid, batch.targets.repeat(1, crops, 1), weights)
 
 
 def round_up_size(count: int) -> int:
@@ -329,13 +344,13 @@ def round_up_size(count: int) -> int:
     return math.ceil(count / unit) * unit
 
 
-def crop_pairs(valid: Tensor, stream: torch.Generator) -> Tensor:
-    """The steps (B, 2, L) bool that are left of pairs: of both segments equally many in a row, from CROPS[0] to
-    CROPS[1] of all, from different beginnings (SURF, algorithm 1). A pair with a shorter segment, whose length says
-    something, stays as it is.
+def crop_pairs(valid: Tensor, stream: torch.Generator, shares: tuple[float, float]) -> Tensor:
+    """The steps (B, 2, L) bool that are left of pairs: of both segments equally many in a row, between two shares of
+    all, from different beginnings (SURF, algorithm 1; QPA does the same). A pair with a shorter segment, whose length
+    says something, stays as it is.
     """
     count, _, steps = valid.shape
-    least, most = (round(share * steps) for share in CROPS)
+    least, most = (round(share * steps) for share in shares)
     lengths = torch.randint(least, most + 1, (count, 1, 1), generator=stream)
     begins = (torch.rand(count, 2, 1, generator=stream) * (steps - lengths + 1)).long()
     at = torch.arange(steps)

@@ -95,10 +95,9 @@ class SegmentReservoir:
             self._returns += worth[:, t]
             complete = ended[:, t] | (self._ages % self.steps == 0)
             if complete.any():
-                self._offer(complete, int(at[t]))
+                self._offer(complete, ended[:, t], int(at[t]))
             for row, world in ended[:, t].nonzero().tolist():
                 self._recent[row].append((float(self._returns[row, world]), int(self._ages[row, world])))
-                self._ended[row] += 1
             self._ages[ended[:, t]] = 0
             self._returns[ended[:, t]] = 0.0
         self._recent = [episodes[-RECENT:] for episodes in self._recent]
@@ -156,8 +155,10 @@ class SegmentReservoir:
         for source, saved in zip(self._random, state["random"], strict=True):
             source.setstate(saved)
 
-    def _offer(self, complete: Tensor, newest: int) -> None:
-        """Keep the segments that end in these worlds (R, W) at this place of the ring, as far as they get a place."""
+    def _offer(self, complete: Tensor, ended: Tensor, newest: int) -> None:
+        """Keep the segments that end in these worlds (R, W) at this place of the ring, as far as they get a place, and
+        count the episodes that `ended` (R, W) with them one after the other.
+        """
         rows, worlds = complete.nonzero(as_tuple=True)
         lengths = self._ages[rows, worlds].clamp(max=self.steps)
         at = (newest - self.steps + 1 + torch.arange(self.steps)) % self._ring.shape[1]
@@ -166,12 +167,14 @@ class SegmentReservoir:
         valid = torch.arange(self.steps) >= self.steps - lengths.unsqueeze(1)
         found = found * valid.unsqueeze(-1).to(self.device)
         counted = (found[..., -1] > 0).any(1).tolist()
+        also_ended = ended[rows, worlds].tolist()
         for index, (row, length) in enumerate(zip(rows.tolist(), lengths.tolist(), strict=True)):
             place = self._place(row) if counted[index] else None
             if place is not None:
                 self._rows[row, place] = found[index, :, :-1]
                 self._lengths[row, place] = length
                 self._episodes[row, place] = self._ended[row]
+            self._ended[row] += also_ended[index]
 
     def _place(self, row: int) -> int | None:
         """Where the next segment of a row goes, if anywhere: the oldest place where only the last episodes count, else

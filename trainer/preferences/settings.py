@@ -35,6 +35,10 @@ class Method:
     """Whether the learned reward is divided by its running deviation; SAC scales returns itself."""
     unlabelled: int = 0
     """Pairs without answers, for each label, that the reward model learns from with its own answers."""
+    crops: int = 0
+    """Crops of each labelled pair that the reward model learns from in place of the pair; 0: from the pair itself."""
+    hybrid: float = 0.0
+    """Share of the policy's minibatches that comes from the last episodes alone, once a reward is learned."""
 
 
 METHODS = {
@@ -43,6 +47,7 @@ METHODS = {
         Method("prefppo", "PrefPPO (B-Pref, 2021)", "ppo", "disagreement", None, 100, scaled=True),
         Method("pebble", "PEBBLE (2021)", "sac", "disagreement", 100, 50, scaled=False),
         Method("surf", "SURF (2022)", "sac", "disagreement", 100, 50, scaled=False, unlabelled=10),
+        Method("qpa", "QPA (2024)", "sac", "uniform", 10, 200, scaled=False, crops=20, hybrid=0.5),
     )
 }
 

@@ -26,6 +26,7 @@ SHORT = {"worlds": 20, "horizon": 16, "iterations": 12, "epochs": 2}
 SAC_SHORT = {"worlds": 20, "horizon": 8, "iterations": 16, "updates": 2, "batch": 32, "learning_starts": 256}
 SAC_SHORT |= {"replay": 2000}
 FEW = Preferences(budget=6, segment=8)
+FEW_QPA = replace(FEW, method="qpa")
 SEVERAL = (FEW, None, replace(FEW, budget=14, truth="metric"), replace(FEW, selection="k-center", equal=0.2))
 
 
@@ -108,12 +109,40 @@ def test_skipped_answers_are_no_feedback(tmp_path):
     assert any(0 < int(row["skipped"]) < int(row["asked"]) for row in sessions(tmp_path, 1))
 
 
-def surf(*preferences, **changed):
-    job = sac(*preferences, **changed)
-    return replace(job, preferences=tuple(replace(one, method="surf") if one else None for one in job.preferences))
+def as_method(name):
+    """The jobs of `sac`, by another algorithm."""
+
+    def make(*preferences, **changed):
+        job = sac(*preferences, **changed)
+        return replace(job, preferences=tuple(replace(one, method=name) if one else None for one in job.preferences))
+
+    return make
 
 
-@pytest.mark.parametrize("make", [ppo, sac, surf])
+surf, qpa = as_method("surf"), as_method("qpa")
+
+
+def test_algorithms_on_sac_train_beside_each_other_as_alone(tmp_path):
+    job = replace(sac(FEW, FEW, None), preferences=(FEW_QPA, replace(FEW, method="pebble"), None))
+    result = trained(tmp_path / "together", job)[1]
+    assert all(c.ok for c in result.candidates)
+    for first, last in ((0, 1), (1, 3)):
+        assert trained(tmp_path / f"{first}", job, first, last)[1].candidates == result.candidates[first:last]
+
+
+def test_hybrid_replay_begins_with_the_first_reward(tmp_path):
+    lockstep = shard(tmp_path, replace(sac(FEW, FEW), preferences=(FEW_QPA, replace(FEW, method="pebble"))))
+    preferences, wanted = lockstep._preferences, []
+    while len(preferences.sessions[0]) < 3:
+        wanted.append((preferences._learned[0], preferences.newest(lockstep.iteration)))
+        lockstep._iterate()
+    assert all(set(newest) == ({0} if learned else set()) for learned, newest in wanted)
+    drawn = [newest[0] for _, newest in wanted if newest]
+    assert {(one.share, one.samples) for one in drawn} == {(0.5, 10 * 500)}, "ten of Cartpole's episodes"
+    assert len({one.seed for one in drawn}) == len(drawn) > 1
+
+
+@pytest.mark.parametrize("make", [ppo, sac, surf, qpa])
 def test_it_goes_on_from_checkpoints_as_if_nothing_had_happened(tmp_path, make):
     job = make(*SEVERAL)
     whole, result = trained(tmp_path / "whole", job)

@@ -1,12 +1,14 @@
 """Reward models: the loss by hand, gradients by finite differences, early stopping row by row, rows that never mix."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from trainer.preferences import reward_model
 from trainer.preferences.reward_model import (
+    CROPS,
     MEMBERS,
     RATIO,
     Labels,
@@ -181,7 +183,7 @@ class TestUnlabelledPairs:
     def test_both_crops_of_a_pair_are_equally_long_and_begin_elsewhere(self):
         valid = torch.ones(300, 2, 60, dtype=torch.bool)
         valid[7, 1, :30] = False
-        left = crop_pairs(valid, torch.Generator().manual_seed(0))
+        left = crop_pairs(valid, torch.Generator().manual_seed(0), CROPS)
         assert torch.equal(left[7], valid[7]), "a pair with a shorter one is not cropped"
         left = torch.cat((left[:7], left[8:]))
         lengths = left.sum(-1)
@@ -195,6 +197,51 @@ class TestUnlabelledPairs:
         both, alone, without = small((1, 2)), small((2,)), small((2,))
         both.fit([0, 1], [labels(count=20, seed=9), given], 3, [self.given(crops=True), unlabelled])
         alone.fit([0], [given], 3, [unlabelled])
+        without.fit([0], [given], 3)
+        assert torch.equal(both.flat[MEMBERS:], alone.flat) and not torch.equal(alone.flat, without.flat)
+
+
+class TestCropsOfLabels:
+    """QPA: 20 crops of each labelled pair in its place."""
+
+    def cropped(self, model, count=6):
+        batch = _pick([labels(count=count, steps=50)], [[torch.arange(count)] * MEMBERS])
+        return batch, model._with_crops([0], batch, 20)
+
+    def test_each_label_is_in_the_batch_twenty_times_and_counts_as_much_as_before(self):
+        batch, found = self.cropped(small())
+        assert found.valid.shape == (MEMBERS, 120, 2, 50)
+        lengths = found.valid.sum(-1)
+        assert torch.equal(lengths[..., 0], lengths[..., 1]) and set(lengths.flatten().tolist()) == set(range(35, 46))
+        for crop in range(20):
+            assert torch.equal(found.targets[:, 6 * crop : 6 * crop + 6], batch.targets)
+        assert torch.allclose(found.weights, torch.full((MEMBERS, 120), 1 / 120))
+        assert len({tuple(row) for row in found.valid[0, :, 0].int().tolist()}) > 60, "not one crop twenty times"
+
+    def test_the_gradient_is_that_of_twenty_pairs_in_place_of_one(self, monkeypatch):
+        model = small()
+        _, found = self.cropped(model)
+        apart = replace(found, inputs=found.inputs.repeat(1, 20, 1, 1, 1))
+        gradient, right = model._gradient(model.flat, found)
+        wanted, right_apart = model._gradient(model.flat, apart)
+        assert torch.allclose(gradient, wanted, atol=1e-6) and torch.equal(right, right_apart)
+        seen, rewards = [], model.rewards
+        monkeypatch.setattr(model, "rewards", lambda flat, x: seen.append(x.shape[1]) or rewards(flat, x))
+        model._gradient(model.flat, found)
+        assert seen[0] <= 6 * 2 * 50, "a step's reward is computed once"
+
+    def test_the_accuracy_is_that_of_all_crops(self, monkeypatch):
+        model, given = small(), labels(count=4, steps=50)
+        hits = torch.zeros(MEMBERS, 80)
+        hits[:, :20] = 1.0  # the first five crops of the four labels
+        monkeypatch.setattr(model, "_gradient", lambda flat, batch: (torch.zeros_like(flat), hits))
+        assert model.fit([0], [given], 1, crops=20)[0].accuracy == pytest.approx(0.25)
+
+    def test_a_row_learns_the_same_in_any_company(self):
+        given = labels(count=20, steps=20)
+        both, alone, without = small((1, 2)), small((2,)), small((2,))
+        both.fit([0, 1], [labels(count=20, steps=20, seed=9), given], 3, crops=20)
+        alone.fit([0], [given], 3, crops=20)
         without.fit([0], [given], 3)
         assert torch.equal(both.flat[MEMBERS:], alone.flat) and not torch.equal(alone.flat, without.flat)
 

@@ -60,6 +60,15 @@ def test_the_last_episodes_alone_are_in_their_pool():
     assert contents(last) == [[17, 18, 19, 20], [21, 22, 23, 24]]
 
 
+def test_of_episodes_that_end_together_the_last_worlds_count_as_last():
+    """All worlds of a lockstep training may end at once: then none of their segments was among the last n episodes."""
+    kept = reservoir(worlds=3, last=(2,))
+    numbers = torch.tensor([[10.0 * world + step for world in (1, 2, 3)] for step in range(1, 7)])
+    ended = (torch.arange(1, 7) == 4).view(1, 6, 1).expand(1, 6, 3)
+    kept.add(numbers.view(1, 6, 3, 1), torch.ones(1, 6, 3), torch.ones(1, 6, 3, dtype=torch.bool), ended)
+    assert contents(kept) == [[21, 22, 23, 24], [31, 32, 33, 34]]
+
+
 def test_a_segment_in_which_the_metric_never_counts_cannot_be_asked_about():
     kept = play(reservoir(), [10, 2], counts="ends", truth=lambda step: float(step))
     assert contents(kept) == [[7, 8, 9, 10], [11, 12]]
