@@ -1,4 +1,6 @@
-"""Particle entropy: the intrinsic reward of the unsupervised part (PEBBLE, section 4.1, equation 5)."""
+"""Particle entropy: the intrinsic reward of the unsupervised part (PEBBLE, section 4.1, equation 5; RIME, section 4.2,
+has it within the bounds of a reward model).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,8 @@ NEIGHBOUR = 5
 RESERVOIR = 16_384
 """States of each row among which neighbours are sought: a random sample of all so far."""
 STATES_AT_ONCE = 512
+BOUND = 3.0
+"""Deviations from the mean that a bounded reward of 1 stands for (RIME's authors' code)."""
 
 
 def neighbour_distances(states: Tensor, among: Tensor, neighbour: int) -> Tensor:
@@ -30,9 +34,16 @@ def neighbour_distances(states: Tensor, among: Tensor, neighbour: int) -> Tensor
 class ParticleEntropy:
     """For R rows: how far each state lies from others that the row has been in, over the running deviation of that."""
 
-    def __init__(self, features: int, seeds: Sequence[int], device: torch.device | str = "cpu") -> None:
-        """`features`: D, those of an observation."""
+    def __init__(
+        self,
+        features: int,
+        seeds: Sequence[int],
+        device: torch.device | str = "cpu",
+        bounded: Sequence[bool] | None = None,
+    ) -> None:
+        """`features`: D, those of an observation; `bounded`: whether a row's rewards lie in [-1, 1] (none does)."""
         self._seeds = list(seeds)
+        self._bounded = [False for _ in seeds] if bounded is None else list(bounded)
         self._states = torch.zeros(len(seeds), RESERVOIR, features, device=device)
         self._deviations = [RunningNormalizer(1, 1, device) for _ in seeds]
         self._seen = [0] * len(seeds)
@@ -43,13 +54,17 @@ class ParticleEntropy:
         for row, states in zip(rows, observations, strict=True):
             distances = self._distances(row, states)
             self._deviations[row].update(distances.view(1, -1, 1))
-            found.append(distances / self._deviations[row].scale[0])
+            mean, deviation = self._deviations[row].mean[0], self._deviations[row].scale[0]
+            if self._bounded[row]:
+                found.append(((distances - mean) / (BOUND * deviation)).clamp(-1.0, 1.0))
+            else:
+                found.append(distances / deviation)
         return torch.stack(found)
 
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only."""
         self._states = self._states[rows]
-        for name in ("_deviations", "_seen", "_seeds"):
+        for name in ("_deviations", "_seen", "_seeds", "_bounded"):
             setattr(self, name, [getattr(self, name)[row] for row in rows])
 
     def state_dict(self) -> dict[str, Any]:

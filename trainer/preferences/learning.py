@@ -1,6 +1,6 @@
 """Policies that learn from pairs: what a lockstep training does beside its usual steps.
 
-One iteration, PrefPPO (B-Pref, algorithm 2), PEBBLE (algorithm 1 and 2), SURF and QPA alike:
+One iteration, PrefPPO (B-Pref, algorithm 2), PEBBLE (algorithm 1 and 2), SURF, QPA and RIME alike:
 
 1. a horizon is collected; before a row has learned a reward it is rewarded by particle entropy, then by its model;
 2. the policy is improved, as in any training;
@@ -20,13 +20,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simulation.catalog import AnyPreset, TaskInfo
+from simulation.catalog import AnyPreset, SacPreset, TaskInfo
 from teachers.noisy import Teacher
 from trainer.collect import Horizon
 from trainer.experience import Newest
 from trainer.learner import Learner, mixed_precision
 from trainer.normalizer import RunningNormalizer
 from trainer.preferences.answers import TARGETS, answer_pairs
+from trainer.preferences.denoising import Discriminator
 from trainer.preferences.entropy import ParticleEntropy
 from trainer.preferences.queries import CANDIDATES, choose_pairs, disagreement, draw_pairs, member_probabilities
 from trainer.preferences.reward_model import Fit, Labels, RewardModel, Unlabelled, right_answers
@@ -34,6 +35,8 @@ from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segm
 from trainer.preferences.sessions import Session
 from trainer.preferences.settings import METHODS, Method, Preferences, derive_seed
 
+WARM_STEPS = 5
+"""Steps of a reward model that learns the intrinsic reward, for each of the policy's updates (RIME's authors' code)."""
 LEAST_SEGMENTS = 10
 """A row is asked about nothing before it has this many segments."""
 
@@ -67,7 +70,9 @@ class PreferenceTraining:
         self._model = RewardModel(inputs, drawn, device, mixed_precision(torch.device(device)))
         last = [METHODS[one.method].last_episodes for one in self.settings]
         self._segments = SegmentReservoir(inputs, self._worlds, steps, preset.horizon, last, self.seeds, device)
-        self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device)
+        warm = [METHODS[one.method].warm_start for one in self.settings]
+        self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device, warm)
+        self._discriminators = [_discriminator(one) for one in self.settings]
         self._deviations = [RunningNormalizer(1, 1, device) for _ in self.seeds]
         self._labels = [_no_labels(steps, inputs, device) for _ in self.seeds]
         self._learned = [False for _ in self.seeds]
@@ -93,6 +98,7 @@ class PreferenceTraining:
             found = self._entropy.rewards(exploring, observations[exploring])
             for row, values in zip(exploring, found, strict=True):
                 rewards[groups[row]] = values.view(rewards.shape[1:])
+            self._warm_up(exploring, inputs, found)
         return rewards
 
     def newest(self, iteration: int) -> dict[int, Newest]:
@@ -115,10 +121,11 @@ class PreferenceTraining:
         fitted = [row for row in asked if len(self._labels[row])]
         ended = self._fit(fitted)
         for row, held in asked.items():
-            epochs, accuracy = (ended[row].epochs, ended[row].accuracy) if row in ended else (0, None)
-            self.sessions[row].append(Session(**held, epochs=epochs, accuracy=accuracy))
-        for first in (False, True):
-            self._change_reward(learner, [row for row in fitted if self._learned[row] != first], first)
+            fit = asdict(ended[row]) if row in ended else {"epochs": 0, "accuracy": None}
+            self.sessions[row].append(Session(**held, **fit))
+        begin = [row for row in fitted if not self._learned[row] and not METHODS[self.settings[row].method].warm_start]
+        self._change_reward(learner, [row for row in fitted if row not in begin], begin_again=False)
+        self._change_reward(learner, begin, begin_again=True)
         for row in fitted:
             self._learned[row] = True
         if all(self._learned):
@@ -133,7 +140,7 @@ class PreferenceTraining:
         """Go on with these candidates of the batch only."""
         rows = [self.groups.index(group) for group in groups if group in self.groups]
         self.groups = [place for place, group in enumerate(groups) if group in self.groups]
-        for name in ("settings", "seeds", "sessions", "_deviations", "_labels", "_learned"):
+        for name in ("settings", "seeds", "sessions", "_deviations", "_labels", "_learned", "_discriminators"):
             setattr(self, name, [getattr(self, name)[row] for row in rows])
         for part in (self._model, self._segments, self._entropy):
             if part is not None:
@@ -148,6 +155,7 @@ class PreferenceTraining:
             "deviations": [deviation.state_dict() for deviation in self._deviations],
             "labels": [[one.inputs, one.valid, one.targets] for one in self._labels],
             "learned": self._learned,
+            "discriminators": [None if one is None else one.state_dict() for one in self._discriminators],
             "sessions": [[asdict(session) for session in held] for held in self.sessions],
         }
 
@@ -164,6 +172,10 @@ class PreferenceTraining:
             deviation.load_state_dict(saved)
         self._labels = [Labels(*(tensor.to(device) for tensor in saved)) for saved in state["labels"]]
         self._learned = list(state["learned"])
+        saved_ones = state.get("discriminators", ())  # files of earlier versions have none
+        for discriminator, saved in zip(self._discriminators, saved_ones, strict=False):
+            if discriminator is not None:
+                discriminator.load_state_dict(saved)
         self.sessions = [[Session(**session) for session in held] for held in state["sessions"]]
 
     def _record(self, horizon: Horizon, inputs: Tensor) -> None:
@@ -176,6 +188,15 @@ class PreferenceTraining:
         ended = experience.terminated | experience.truncated
         seen = (tensor[self.groups, :, : self._worlds] for tensor in (truths, counts, ended))
         self._segments.add(inputs[:, :, : self._worlds], *seen)
+
+    def _warm_up(self, exploring: Sequence[int], inputs: Tensor, intrinsic: Tensor) -> None:
+        """Have models that want it learn what their rows are rewarded with while they explore (RIME, section 4.2):
+        `intrinsic` (exploring, B) of inputs (R, B, F).
+        """
+        warm = [place for place, row in enumerate(exploring) if METHODS[self.settings[row].method].warm_start]
+        if warm and isinstance(self.preset, SacPreset):
+            rows, steps = [exploring[place] for place in warm], WARM_STEPS * self.preset.updates
+            self._model.approximate(rows, inputs[rows], intrinsic[warm], steps, self.preset.batch)
 
     def _scale(self, row: int, values: Tensor) -> Tensor:
         """A row's learned rewards as its learner takes them."""
@@ -237,10 +258,10 @@ class PreferenceTraining:
             asked = self._labels[row].inputs.flatten(1)
         return segments, pairs[choose_pairs(selection, probabilities, points, asked, count)], returns
 
-    def _change_reward(self, learner: Learner, rows: Sequence[int], first: bool) -> None:
+    def _change_reward(self, learner: Learner, rows: Sequence[int], begin_again: bool) -> None:
         if not rows:
             return
-        seeds = [derive_seed("new values", self.seeds[row]) for row in rows] if first else None
+        seeds = [derive_seed("new values", self.seeds[row]) for row in rows] if begin_again else None
 
         def rewards(observations: Tensor, actions: Tensor) -> Tensor:
             return self._model.predict(rows, torch.cat((observations, actions.clamp(-1.0, 1.0)), dim=-1))
@@ -255,7 +276,11 @@ class PreferenceTraining:
             labels = [self._labels[row] for row in alike]
             unlabelled = [self._draw_unlabelled(row, method) for row in alike] if method.unlabelled else None
             crops = method.crops if self.settings[alike[0]].segment else 0
-            fits |= zip(alike, self._model.fit(alike, labels, method.most_epochs, unlabelled, crops), strict=True)
+            sorting = [one for row in alike if (one := self._discriminators[row]) is not None]
+            ended = self._model.fit(
+                alike, labels, method.most_epochs, unlabelled, crops, sorting or None, method.least_epochs
+            )
+            fits |= zip(alike, ended, strict=True)
         return fits
 
     def _draw_unlabelled(self, row: int, method: Method) -> Unlabelled:
@@ -272,6 +297,14 @@ def _no_labels(steps: int, inputs: int, device: torch.device | str) -> Labels:
         torch.zeros(0, 2, steps, dtype=torch.bool, device=device),
         torch.zeros(0, 2, device=device),
     )
+
+
+def _discriminator(wanted: Preferences) -> Discriminator | None:
+    """What sorts a row's labels where its method wants that: the learning rate is whole after the least passes of a
+    third of its sessions (RIME's authors' code).
+    """
+    method = METHODS[wanted.method]
+    return Discriminator(round(wanted.sessions * method.least_epochs / 3)) if method.denoised else None
 
 
 def _figures_before(

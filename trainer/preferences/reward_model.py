@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainer.adam import StackedAdam
+from trainer.preferences.denoising import Discriminator, label_divergences
 
 MEMBERS = 3
 HIDDEN = (256, 256, 256)
@@ -93,6 +94,10 @@ class Fit:
     epochs: int
     accuracy: float
     """Share of the decided labels that the members get right in the last epoch, on average; 1 where none is decided."""
+    left_out: int | None = None
+    """Labels that a discriminator left out of the last epoch; None: there is none."""
+    turned: int | None = None
+    """Labels that it turned round."""
 
 
 def preference_loss(returns: Tensor, targets: Tensor) -> Tensor:
@@ -175,20 +180,49 @@ class RewardModel:
         most_epochs: int,
         unlabelled: Sequence[Unlabelled] | None = None,
         crops: int = 0,
+        discriminators: Sequence[Discriminator] | None = None,
+        least_epochs: int = 1,
     ) -> list[Fit]:
         """Learn from each row's labels, until its members get more than ENOUGH right or for `most_epochs`; and from
-        its unlabelled pairs where these are given. With `crops`, from that many crops of each label.
+        its unlabelled pairs where these are given. With `crops`, from that many crops of each label. With
+        `discriminators`, from the labels that these let pass.
 
         A row that has stopped stays as it is while the others go on. Rows with equally many labels may learn as one
-        stack.
+        stack, unless they are sorted: then it is another number in each epoch.
         """
         fits: dict[int, Fit] = {}
         for size in dict.fromkeys(map(len, labels)):
             alike = [index for index, of_row in enumerate(labels) if len(of_row) == size]
-            for stack in self._stacks(alike):
+            for stack in self._stacks(alike) if discriminators is None else [[index] for index in alike]:
                 pairs = None if unlabelled is None else [unlabelled[i] for i in stack]
-                fits |= self._fit_stack([rows[i] for i in stack], [labels[i] for i in stack], most_epochs, pairs, crops)
+                discriminator = None if discriminators is None else discriminators[stack[0]]
+                epochs = (least_epochs, most_epochs)
+                given = [labels[i] for i in stack]
+                fits |= self._fit_stack([rows[i] for i in stack], given, epochs, pairs, crops, discriminator)
         return [fits[row] for row in rows]
+
+    @torch.no_grad()
+    def approximate(self, rows: Sequence[int], x: Tensor, wanted: Tensor, steps: int, batch: int) -> None:
+        """Take so many steps towards the rewards `wanted` (rows, B) of inputs x (rows, B, F), by the mean squared error
+        of minibatches that are drawn at random (RIME, section 4.2).
+        """
+        for stack in self._stacks(range(len(rows))):
+            members = _members([rows[index] for index in stack])
+            flat, optimizer = self.flat[members], self.optimizer.rows(members)
+            rates = torch.full((len(members),), LEARNING_RATE, device=flat.device)
+            for _ in range(steps):
+                streams = [self._generators[rows[index]] for index in stack]
+                drawn = [torch.randint(x.shape[1], (batch,), generator=stream).to(x.device) for stream in streams]
+                picked = list(zip(stack, drawn, strict=True))
+                inputs = torch.stack([x[index, places] for index, places in picked]).repeat_interleave(MEMBERS, 0)
+                targets = torch.stack([wanted[index, places] for index, places in picked])
+                parameters = flat.detach().requires_grad_()
+                with torch.enable_grad():
+                    errors = self.rewards(parameters, inputs) - targets.repeat_interleave(MEMBERS, 0)
+                    (gradient,) = torch.autograd.grad(errors.square().mean(1).sum(), parameters)
+                optimizer.step(flat, gradient, rates)
+            self.flat[members] = flat
+            self.optimizer.replace(members, optimizer)
 
     def _stacks(self, rows: Sequence[int]) -> list[list[int]]:
         """The rows of one product: all of them on a GPU, where many small products take as long as one. On a CPU that
@@ -235,30 +269,57 @@ class RewardModel:
         self,
         rows: Sequence[int],
         labels: Sequence[Labels],
-        most_epochs: int,
+        epochs: tuple[int, int],
         unlabelled: Sequence[Unlabelled] | None,
         crops: int,
+        discriminator: Discriminator | None,
     ) -> dict[int, Fit]:
-        """As `fit`, for rows with equally many labels."""
+        """As `fit`, for rows with equally many labels, or for the one that this discriminator belongs to. `epochs`:
+        least and most.
+        """
         fits: dict[int, Fit] = {}
         learning = list(range(len(rows)))
-        for epoch in range(1, most_epochs + 1):
+        for epoch in range(1, epochs[1] + 1):
             pairs = None if unlabelled is None else [unlabelled[i] for i in learning]
-            accuracies = self._epoch([rows[i] for i in learning], [labels[i] for i in learning], pairs, crops)
-            fits |= {rows[i]: Fit(epoch, share) for i, share in zip(learning, accuracies, strict=True)}
-            learning = [i for i in learning if fits[rows[i]].accuracy <= ENOUGH]
+            given, rate, left_out, turned = [labels[i] for i in learning], LEARNING_RATE, None, None
+            if discriminator is not None:
+                rate *= discriminator.rate_share()
+                trusted, turned = self._sort(rows[0], labels[0], discriminator)
+                given, left_out = [trusted], len(labels[0]) - len(trusted)
+            accuracies = self._epoch([rows[i] for i in learning], given, pairs, crops, rate)
+            fits |= {
+                rows[i]: Fit(epoch, right, left_out, turned) for i, right in zip(learning, accuracies, strict=True)
+            }
+            learning = [i for i in learning if epoch < epochs[0] or fits[rows[i]].accuracy <= ENOUGH]
             if not learning:
                 break
         return fits
 
+    def _sort(self, row: int, labels: Labels, discriminator: Discriminator) -> tuple[Labels, int]:
+        """The labels that a row learns from in its next epoch, and how many of them are turned round. An answer that
+        both are equal has no other side.
+        """
+        returns = self.member_returns(row, labels.inputs.flatten(0, 1), labels.valid.flatten(0, 1))
+        predicted = torch.softmax(returns.view(MEMBERS, -1, 2), dim=-1).mean(0)
+        kept, turned = discriminator.sort(label_divergences(labels.targets, predicted))
+        turned = turned & (labels.targets[:, 0] != labels.targets[:, 1])
+        targets = torch.where(turned.unsqueeze(1), labels.targets.flip(1), labels.targets)
+        chosen = kept | turned
+        return Labels(labels.inputs[chosen], labels.valid[chosen], targets[chosen]), int(turned.sum())
+
     def _epoch(
-        self, rows: Sequence[int], labels: Sequence[Labels], unlabelled: Sequence[Unlabelled] | None, crops: int
+        self,
+        rows: Sequence[int],
+        labels: Sequence[Labels],
+        unlabelled: Sequence[Unlabelled] | None,
+        crops: int,
+        rate: float,
     ) -> list[float]:
         """One pass over the labels, each member in its own order; each row's accuracy on the way."""
         count, members = len(labels[0]), _members(rows)
         orders = [[torch.randperm(count, generator=self._generators[row]) for _ in range(MEMBERS)] for row in rows]
         flat, optimizer = self.flat[members], self.optimizer.rows(members)
-        rates = torch.full((len(members),), LEARNING_RATE, device=flat.device)
+        rates = torch.full((len(members),), rate, device=flat.device)
         right = torch.zeros(len(rows), device=flat.device)
         for begin in range(0, count, BATCH):
             picked = [[order[begin : begin + BATCH].to(flat.device) for order in of_row] for of_row in orders]

@@ -23,13 +23,17 @@ class Session:
     """All answers so far."""
     epochs: int
     accuracy: float | None
-    """Share of all decided answers that the members get right in the last epoch, on average."""
+    """Share of the decided answers learned from that the members get right in the last epoch, on average."""
     accuracy_before: float | None
     """The same of this session's answers, which the model had not seen by then."""
     correlation_before: float | None
     """Of the learned and the true sums of this session's segments, by the model that had not seen them."""
     disagreement: float | None
     """Mean deviation of the members' probabilities for the pairs that were asked."""
+    left_out: int | None = None
+    """Answers that RIME did not trust in the last epoch."""
+    turned: int | None = None
+    """Answers that it turned round."""
 
 
 def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:

@@ -39,6 +39,12 @@ class Method:
     """Crops of each labelled pair that the reward model learns from in place of the pair; 0: from the pair itself."""
     hybrid: float = 0.0
     """Share of the policy's minibatches that comes from the last episodes alone, once a reward is learned."""
+    least_epochs: int = 1
+    """Passes over the labels in a session, at least."""
+    denoised: bool = False
+    """Whether labels that lie far from the model's prediction are left out or turned round."""
+    warm_start: bool = False
+    """Whether the reward model learns the intrinsic reward first, and the critics go on from it."""
 
 
 METHODS = {
@@ -48,6 +54,18 @@ METHODS = {
         Method("pebble", "PEBBLE (2021)", "sac", "disagreement", 100, 50, scaled=False),
         Method("surf", "SURF (2022)", "sac", "disagreement", 100, 50, scaled=False, unlabelled=10),
         Method("qpa", "QPA (2024)", "sac", "uniform", 10, 200, scaled=False, crops=20, hybrid=0.5),
+        Method(
+            "rime",
+            "RIME (2024)",
+            "sac",
+            "disagreement",
+            100,
+            50,
+            scaled=False,
+            least_epochs=15,
+            denoised=True,
+            warm_start=True,
+        ),
     )
 }
 

@@ -27,6 +27,20 @@ def test_a_reward_is_the_distance_over_its_running_deviation():
     assert torch.allclose(particle.rewards([0], second)[0], later / deviation, rtol=1e-3)
 
 
+def test_a_bounded_reward_is_the_distance_from_the_mean_over_three_deviations():
+    """RIME: the same in the bounds of a reward model."""
+    particle = ParticleEntropy(1, [1, 1], bounded=[True, False])
+    states = torch.tensor([[0.0], *([[float(step)] for step in range(1, 10)]), [200.0]]).expand(2, 11, 1)
+    distances = torch.tensor([5.0, 4, 3, 3, 3, 3, 3, 3, 4, 5, 195])
+    found = particle.rewards([0, 1], states)
+    deviation = distances.std(correction=0)
+    wanted = ((distances - distances.mean()) / (3 * deviation)).clamp(-1, 1)
+    assert torch.allclose(found[0], wanted, atol=1e-3) and found[0, -1] == 1.0, "at 3.16 deviations it is cut"
+    assert torch.allclose(found[1], distances / deviation, rtol=1e-3)
+    particle.keep([1])
+    assert particle.rewards([0], torch.full((1, 1, 1), 500.0)) > 1
+
+
 def test_the_reservoir_is_a_fair_sample_of_all_states(monkeypatch):
     monkeypatch.setattr(entropy, "RESERVOIR", 50)
     kept = torch.zeros(200)

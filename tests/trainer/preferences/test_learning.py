@@ -26,7 +26,7 @@ SHORT = {"worlds": 20, "horizon": 16, "iterations": 12, "epochs": 2}
 SAC_SHORT = {"worlds": 20, "horizon": 8, "iterations": 16, "updates": 2, "batch": 32, "learning_starts": 256}
 SAC_SHORT |= {"replay": 2000}
 FEW = Preferences(budget=6, segment=8)
-FEW_QPA = replace(FEW, method="qpa")
+FEW_QPA, FEW_RIME = replace(FEW, method="qpa"), replace(FEW, method="rime")
 SEVERAL = (FEW, None, replace(FEW, budget=14, truth="metric"), replace(FEW, selection="k-center", equal=0.2))
 
 
@@ -119,14 +119,15 @@ def as_method(name):
     return make
 
 
-surf, qpa = as_method("surf"), as_method("qpa")
+surf, qpa, rime = as_method("surf"), as_method("qpa"), as_method("rime")
 
 
 def test_algorithms_on_sac_train_beside_each_other_as_alone(tmp_path):
-    job = replace(sac(FEW, FEW, None), preferences=(FEW_QPA, replace(FEW, method="pebble"), None))
+    asked = (FEW_QPA, replace(FEW, method="pebble"), None, FEW_RIME)
+    job = replace(sac(FEW, FEW, None, FEW), preferences=asked)
     result = trained(tmp_path / "together", job)[1]
     assert all(c.ok for c in result.candidates)
-    for first, last in ((0, 1), (1, 3)):
+    for first, last in ((0, 1), (1, 3), (3, 4)):
         assert trained(tmp_path / f"{first}", job, first, last)[1].candidates == result.candidates[first:last]
 
 
@@ -142,7 +143,50 @@ def test_hybrid_replay_begins_with_the_first_reward(tmp_path):
     assert len({one.seed for one in drawn}) == len(drawn) > 1
 
 
-@pytest.mark.parametrize("make", [ppo, sac, surf, qpa])
+def test_a_warm_start_learns_what_the_policy_is_rewarded_with_and_its_critics_go_on(tmp_path, monkeypatch):
+    """RIME: five steps for each update, in the rows that want it, until they have learned a reward."""
+    job = replace(sac(FEW, FEW), preferences=(replace(FEW, method="pebble"), FEW_RIME))
+    lockstep, warm, seen = shard(tmp_path, job), [], []
+    preferences, learner = lockstep._preferences, lockstep.learner
+    approximate, change = preferences._model.approximate, learner.change_reward
+    monkeypatch.setattr(
+        preferences._model,
+        "approximate",
+        lambda rows, x, wanted, steps, batch: (
+            warm.append((rows, x, wanted, steps, batch)) or approximate(rows, x, wanted, steps, batch)
+        ),
+    )
+    monkeypatch.setattr(
+        learner,
+        "change_reward",
+        lambda groups, rewards, seeds=None: seen.append((list(groups), seeds)) or change(groups, rewards, seeds),
+    )
+    while not preferences._learned[1]:
+        lockstep._iterate()
+        newest = learner.replay.rows[1, learner.replay.size - 160 : learner.replay.size]
+        rows, x, wanted, steps, batch = warm[-1]
+        assert (rows, steps, batch) == ([1], 5 * 2, 32) and wanted.abs().max() <= 1
+        assert torch.equal(x[0, :, :4], newest[:, :4])
+        if not preferences._learned[1]:
+            assert torch.equal(wanted[0], newest[:, 9])
+    begun = lockstep.iteration
+    lockstep.train()
+    assert len(warm) == begun, "no more after the first session"
+    begins = {group: [seeds is not None for groups, seeds in seen if group in groups] for group in (0, 1)}
+    assert begins == {0: [True] + 5 * [False], 1: 6 * [False]}
+    for row in sessions(tmp_path, 1):
+        assert 0 <= int(row["left_out"]) + int(row["turned"]) <= int(row["labels"])
+    assert {row["left_out"] for row in sessions(tmp_path, 0)} == {""}
+
+
+def test_checkpoints_of_versions_without_discriminators_go_on():
+    given = (catalog.task("Cartpole"), preset_of(ppo(FEW)), [FEW], [1])
+    state = PreferenceTraining(*given).state_dict()
+    del state["discriminators"]
+    PreferenceTraining(*given).load_state_dict(state)
+
+
+@pytest.mark.parametrize("make", [ppo, sac, surf, qpa, rime])
 def test_it_goes_on_from_checkpoints_as_if_nothing_had_happened(tmp_path, make):
     job = make(*SEVERAL)
     whole, result = trained(tmp_path / "whole", job)

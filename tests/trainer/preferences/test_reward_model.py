@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from trainer.preferences import reward_model
+from trainer.preferences.denoising import Discriminator
 from trainer.preferences.reward_model import (
     CROPS,
     MEMBERS,
@@ -244,6 +245,76 @@ class TestCropsOfLabels:
         alone.fit([0], [given], 3, crops=20)
         without.fit([0], [given], 3)
         assert torch.equal(both.flat[MEMBERS:], alone.flat) and not torch.equal(alone.flat, without.flat)
+
+
+class TestSortedLabels:
+    """RIME: labels far from the prediction are left out or turned round."""
+
+    def test_an_answer_far_away_is_turned_round_and_one_that_both_are_equal_never(self, monkeypatch):
+        model, given, trust = small(), labels(count=4), Discriminator(0)
+        trust.rho, trust.passes = 0.5, 60
+        trust.trusted.update(torch.tensor([0.1, 0.3]).view(1, -1, 1))  # tau_lower 1.04
+        given.targets[:] = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0], [0.5, 0.5]])
+        # every member expects the first of each pair to be better, by 10, 10, 3 and 20
+        returns = torch.tensor([10.0, 0.0, 10.0, 0.0, 3.0, 0.0, 20.0, 0.0]).expand(MEMBERS, 8)
+        monkeypatch.setattr(model, "member_returns", lambda row, inputs, valid: returns)
+        left, turned = model._sort(0, given, trust)
+        assert turned == 1 and left.targets.tolist() == [[1.0, 0.0], [1.0, 0.0]]
+        assert torch.equal(left.inputs, given.inputs[:2])
+
+    def test_it_learns_more_from_answers_of_which_some_are_wrong(self, monkeypatch):
+        monkeypatch.setattr(reward_model, "HIDDEN", (32, 32))
+        monkeypatch.setattr(reward_model, "LEARNING_RATE", 1e-3)
+        true, test = labels(count=200, steps=50), labels(count=300, steps=50, seed=8)
+        given = replace(true, targets=true.targets.clone())
+        given.targets[::5] = given.targets[::5].flip(1)
+        plain, sorting = small(), small()
+        plain.fit([0], [given], 60)
+        (fit,) = sorting.fit([0], [given], 60, discriminators=[Discriminator(0)])
+
+        def right(model):
+            returns = model.member_returns(0, test.inputs.flatten(0, 1), test.valid.flatten(0, 1))
+            return float(
+                right_answers(returns.view(MEMBERS, -1, 2), test.targets.expand(MEMBERS, -1, -1)).float().mean()
+            )
+
+        assert right(sorting) > right(plain) + 0.02
+        assert 30 <= fit.left_out + fit.turned <= 50 and fit.turned > 0, "40 are wrong"
+
+    def test_a_row_learns_the_same_in_any_company_and_at_least_so_long(self):
+        given = labels(count=20)
+        both, alone = small((1, 2)), small((2,))
+        trust = [Discriminator(3), Discriminator(3), Discriminator(3)]
+        both.fit([0, 1], [labels(count=20, seed=9), given], 4, discriminators=trust[:2], least_epochs=4)
+        (fit,) = alone.fit([0], [given], 4, discriminators=trust[2:], least_epochs=4)
+        assert torch.equal(both.flat[MEMBERS:], alone.flat) and trust[1].rho == trust[2].rho > 0
+        assert (fit.epochs, trust[2].passes) == (4, 4)
+        assert small().fit([0], [labels(count=8, equal=8)], 9, least_epochs=5)[0].epochs == 5
+
+    def test_the_rate_is_the_discriminators_share(self, monkeypatch):
+        model, seen, step = small(), [], reward_model.StackedAdam.step
+        monkeypatch.setattr(
+            reward_model.StackedAdam,
+            "step",
+            lambda self, flat, gradient, rates: seen.append(rates.tolist()) or step(self, flat, gradient, rates),
+        )
+        model.fit([0], [labels(count=20)], 2, discriminators=[Discriminator(4)], least_epochs=2)
+        assert seen == [pytest.approx([3e-4 * share] * MEMBERS) for share in (0.25, 0.5)]
+
+
+def test_a_warm_start_approximates_what_it_is_given_row_by_row():
+    """RIME: the reward model begins with the intrinsic reward."""
+    x = torch.randn(2, 300, 3, generator=torch.Generator().manual_seed(4))
+    wanted = torch.stack((0.8 * torch.tanh(x[0, :, 0]), -0.8 * torch.tanh(x[1, :, 1])))
+    both, alone = small((1, 2)), small((2,))
+    before = both.flat.clone()
+    both.approximate([1], x[1:], wanted[1:], 300, 64)
+    assert torch.equal(both.flat[:MEMBERS], before[:MEMBERS])
+    alone.approximate([0], x[1:], wanted[1:], 300, 64)
+    assert torch.equal(both.flat[MEMBERS:], alone.flat)
+    both.approximate([0, 1], x, wanted, 600, 64)
+    errors = (both.member_rewards([0, 1], x) - wanted.unsqueeze(1)).square().mean(-1)
+    assert float(errors.max()) < 0.15 * float(wanted.square().mean()), "every member of both rows"
 
 
 def test_only_the_steps_that_segments_have_are_computed(monkeypatch):
