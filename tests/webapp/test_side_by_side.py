@@ -169,7 +169,10 @@ def test_workers_of_two_versions_work_side_by_side(postgres: int, redis: int, tm
         new.start("worker", "film", "--name", "new-film")
         new.read_page(drain="old-llm")
         assert old_writer.wait(60) == 0
-        wait_for(lambda: [job[:2] for job in new.list_jobs("train")[1:]] == [("queued", 2)], "a job for new workers")
+        wait_for(
+            lambda: [job[:2] for job in new.list_jobs("train")[1:]] == [("queued", protocol.PROTOCOL + 1)],
+            "a job for new workers",
+        )
         wait_for(lambda: "cannot take new work" in new.read_page()["old-train"], "an idle old worker")
         page = new.read_page()
         assert "other" in page["old-train"]
