@@ -79,11 +79,19 @@ class Method:
     """Candidates a round, by default."""
     least_k: int = 2
     """The smallest K with something to choose from."""
+    most_k: int = 32
+    """The largest K that it can use."""
     n: int = 5
     """Rounds, by default."""
     options: tuple[Option, ...] = ()
     rounds: Callable[[int, Mapping[str, Any]], int] | None = None
     """The number of rounds by K and the options, for a method that ignores N."""
+    writes: bool = True
+    """Whether a language model writes its candidates."""
+    asks_pairs: bool = False
+    """Whether its policies learn their rewards from answers about pairs of their segments, while they train."""
+    algorithm: str = ""
+    """ppo or sac where it is defined for that alone; empty: the training settings decide."""
     uses_metric: bool = False
     """Whether by its definition the model, or the search, sees values of the hidden metric, and no judge is asked."""
     asks_judge: bool = True
@@ -107,6 +115,11 @@ class Method:
     def settings(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError."""
         return settings(self.options, given, self.title)
+
+    def value_of(self, name: str, given: Mapping[str, Any]) -> Value:
+        """The value of an option of its, given or the default."""
+        default = next(option.default for option in self.options if option.name == name)
+        return given.get(name, default)  # type: ignore[no-any-return]
 
     def rounds_of(self, k: int, n: int, given: Mapping[str, Any]) -> int:
         """The number of rounds of an experiment with these K, N and options."""

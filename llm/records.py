@@ -119,6 +119,24 @@ class Write:
 
 
 @dataclass(frozen=True)
+class Pairs:
+    """What a policy asks about pairs of its own segments, to learn its reward from the answers while it trains. Who
+    answers is the experiment's judge.
+    """
+
+    method: str
+    """The algorithm that learns: prefppo, pebble or surf."""
+    queries: int
+    """Answers in all."""
+    truth: str
+    """What a simulated teacher compares, summed over a segment: the task's human-written reward, or its metric."""
+    segment: int
+    """Control steps of a segment; 0: whole episodes."""
+    selection: str
+    """How pairs are selected from the second session on."""
+
+
+@dataclass(frozen=True)
 class Train:
     """Train the candidates in lockstep and film them. Result: tuple[Outcome, ...] in the same order."""
 
@@ -130,6 +148,8 @@ class Train:
     """Rollouts that are recorded of each final policy, for Look."""
     own_seeds: bool = False
     """Whether each candidate trains with a seed of its own; else those of a round share one."""
+    pairs: Pairs | None = None
+    """What the policies learn their rewards from, in place of programs: the candidates then have none."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +245,7 @@ _LATER = {
     "choices": 0,
     "rollouts": 1,
     "own_seeds": False,
+    "pairs": None,
     "rollout": 1,
     "scene": False,
     "optional": (),

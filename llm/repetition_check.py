@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,23 +134,33 @@ class _Respondent:
         return Outcome(candidate, True, "", {"total": SAMPLES}, SAMPLES, rng.random(), states)
 
 
-def count_answers(problem: Problem, flow: Flow) -> Counter[str]:
-    """By role, the answers of language models that this flow asks for from its first step to its last, judgements left
-    out.
+def list_asked(problem: Problem, flow: Flow) -> Iterator[tuple[Request, Any]]:
+    """The requests of this flow from its first step to its last, each with its made-up answer. Raises MethodError after
+    MOST_STEPS.
     """
     respondent, steps = _Respondent(problem, 0), _begin(problem, flow)
-    answers, answer = Counter[str](), None
+    answer = None
     for number in range(MOST_STEPS):
         try:
             step = steps.send(answer)
         except StopIteration:
-            break
-        for request in step if isinstance(step, list) else [step]:
+            return
+        answer = respondent.answer_step(step, number)
+        yield from zip(step, answer, strict=True) if isinstance(step, list) else [(step, answer)]
+    raise MethodError(f"it goes on for more than {MOST_STEPS} steps")
+
+
+def count_answers(problem: Problem, flow: Flow) -> Counter[str]:
+    """By role, the answers of language models that this flow asks for from its first step to its last, judgements left
+    out; those of MOST_STEPS where it goes on for longer.
+    """
+    answers = Counter[str]()
+    with suppress(MethodError):
+        for request, _ in list_asked(problem, flow):
             if isinstance(request, Write):
                 answers["writer"] += request.count
             elif isinstance(request, Ask):
                 answers[request.role] += 1
             elif isinstance(request, Look):
                 answers["vision"] += 1
-        answer = respondent.answer_step(step, number)
     return answers

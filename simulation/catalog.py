@@ -197,6 +197,14 @@ def find_preset_name(task_name: str, text: str, algorithm: str) -> str:
     return names.find_name("preset", name, task(task_name).presets, task_name)
 
 
+def match_preset(task_name: str, preset_name: str, algorithm: str) -> str:
+    """The task's preset of this algorithm that goes with another: quick-sac with quick. That other if there is none,
+    or if any algorithm will do ("").
+    """
+    own = f"{preset_name}-{algorithm}"
+    return own if own in task(task_name).presets else preset_name
+
+
 def describe_presets() -> str:
     """Every task with its presets, a line each, for the help of commands."""
     lines = [f"  {name:<20} {', '.join(info.presets)}" for name, info in tasks().items()]

@@ -38,6 +38,7 @@ METHODS = (
         n=1,
         options=(Option("reward", "", "The reward function."),),
         rounds=lambda k, options: 1,
+        writes=False,
         uses_metric=True,
         films_all=True,
         offered=False,

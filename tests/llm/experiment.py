@@ -10,7 +10,7 @@ from typing import Any
 from llm import extract
 from llm.backend import ChatBackend
 from llm.judges import proxy
-from llm.methods import METHODS
+from llm.methods import METHODS, OFFERED
 from llm.offline import OfflineWriter
 from llm.records import Outcome, Problem, Request, Train, meaning, payload, result_from_json, result_to_json
 from llm.replay import Finished, Saved, advance
@@ -30,6 +30,7 @@ PROBLEM = Problem(
         "dt": "float",
     },
 )
+WRITING = [name for name, method in OFFERED.items() if method.writes]
 HIDDEN_SCORES = (91357.0246, 86420.9753)  # planted where only the proxy judge may look
 
 VARIANTS = [  # options that change what is asked, several at once; all of methods whose prompts hold no score

@@ -14,7 +14,7 @@ from llm.answer_writer import write as solve
 from llm.client import OpenAIBackend
 from llm.judges.model import question, read
 from llm.messages import first_prompt
-from llm.methods import METHODS, OFFERED
+from llm.methods import METHODS
 from llm.offline import OfflineWriter
 from llm.records import ANSWER, Judged, Outcome, Problem, Run, Write
 from llm.replay import Saved
@@ -22,7 +22,7 @@ from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM as REWARDS
 from tests.llm.experiment import Experiment, check_parsing
 from tests.llm.faulty import completion, failure, serving, stream
-from tests.llm.test_every_method import VARIANTS, name_case, without_options
+from tests.llm.test_every_method import VARIANTS, WRITING, name_case, without_options
 
 FAILURES = (
     failure(401, "the key expired"),
@@ -34,7 +34,7 @@ FAILURES = (
     stream(finish=""),  # nothing at all
 )
 SAME_CALLS = [("icpl", {"measures": True}), ("scaling_3d", {"negative": "uniform"})]  # as by default, in other words
-CASES = [*without_options(OFFERED), *(case for case in VARIANTS if case not in SAME_CALLS)]
+CASES = [*without_options(WRITING), *(case for case in VARIANTS if case not in SAME_CALLS)]
 
 PROBLEM = Problem("sum", "What is $2 + 3$?", form=ANSWER, sections=("Final answer", "Reasoning"))
 

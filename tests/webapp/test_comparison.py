@@ -103,7 +103,8 @@ def test_how_far_it_is(finished_plan: Plan, django_assert_max_num_queries: Any) 
     with django_assert_max_num_queries(4):  # however many experiments there are
         now = foreground.read_state(finished_plan)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (3, 4, 18, 24)
-    pace = experiment_results.measure_seconds_per_candidate(finished_plan, ["Cartpole"])["Cartpole"]
+    quick = ("Cartpole", "quick")
+    pace = experiment_results.measure_seconds_per_candidate(finished_plan, [quick])[quick]
     assert now.seconds_left == pytest.approx(6 * pace)
     wider = replace(finished_plan, tasks=("Cartpole", "Ant"))
     with django_assert_max_num_queries(4):  # nor tasks
@@ -111,9 +112,9 @@ def test_how_far_it_is(finished_plan: Plan, django_assert_max_num_queries: Any) 
     Experiment.objects.filter(
         public_id__in=[finished_plan.public_id(c) for c in finished_plan.cells() if c.index == 0]
     ).update(task="Ant")
-    paces = experiment_results.measure_seconds_per_candidate(wider, wider.tasks)
-    assert paces.keys() == {"Cartpole", "Ant"}
-    assert foreground.read_state(wider).seconds_left == pytest.approx(6 * paces["Cartpole"] + 24 * paces["Ant"])
+    paces = experiment_results.measure_seconds_per_candidate(wider, wider.settings)
+    assert paces.keys() == {quick, ("Ant", "quick")}
+    assert foreground.read_state(wider).seconds_left == pytest.approx(6 * paces[quick] + 24 * paces["Ant", "quick"])
 
 
 def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None) -> None:
@@ -130,14 +131,11 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
         for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7))
     )
     assert row.jobs.filter(kind="ask").exists()
-    assert experiment_results.measure_seconds_per_candidate(plan, ["Cartpole", "Ant"]) == pytest.approx(
-        {"Cartpole": total / 6}
-    )
+    measured = experiment_results.measure_seconds_per_candidate(plan, [("Cartpole", "quick"), ("Ant", "quick")])
+    assert measured == pytest.approx({("Cartpole", "quick"): total / 6})
     other = LanguageModel.objects.create(name="slow", kind="openai", base_url="http://x.example/v1", model="m")
-    assert (
-        experiment_results.measure_seconds_per_candidate(plan_of(parse_arm("icpl:k=2", 6), model=other), ["Cartpole"])
-        == {}
-    )
+    slow = plan_of(parse_arm("icpl:k=2", 6), model=other)
+    assert experiment_results.measure_seconds_per_candidate(slow, slow.settings) == {}
 
 
 # --- carrying it through -------------------------------------------------------------------------------------------
@@ -221,8 +219,8 @@ def test_a_comparison_that_cannot_be_is_refused(db: None, arguments: list[str], 
 def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("compare", "--tasks", "cartpole", "ANT", "--methods", "ICPL", "RF-Agent", "rda", "--plan")
     said = capsys.readouterr().out
-    assert re.search(r"Cartpole +ICPL +6 x 5 +5 +0", said) and re.search(r"Ant +RF-Agent +30 +5 +0", said)
-    assert re.search(r"Ant +RDA +5 x 6 +5 +0", said)
+    assert re.search(r"Cartpole +ICPL +6 x 5 +49 +5 +0", said) and re.search(r"Ant +RF-Agent +30 +0 +5 +0", said)
+    assert re.search(r"Ant +RDA +5 x 6 +0 +5 +0", said)
     assert "900 of 900 candidates to try; time: not known before a first round." in said
     assert not Experiment.objects.exists()
 
@@ -245,7 +243,7 @@ def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: 
     assert "1 of 2 experiments finished" in first
 
     said = data.manage(*words)
-    assert re.search(r"ICPL +2 x 1 +1 +1\n", said) and "2 of 4 candidates to try" in said
+    assert re.search(r"ICPL +2 x 1 +1 +1 +1\n", said) and "2 of 4 candidates to try" in said
     assert "RF-Agent on Cartpole, 1 of 1: 1-" in said and "ICPL on Cartpole, 1 of 1:" not in said
     text = (tmp_path / "out" / "report.md").read_text()
     assert "2 of 2 experiments finished" in text and (tmp_path / "out" / "curves-Cartpole.svg").exists()

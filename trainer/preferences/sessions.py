@@ -36,6 +36,24 @@ class Session:
     """Answers that it turned round."""
 
 
+SHARES = ("accuracy", "accuracy_before", "correlation_before", "disagreement")
+"""The figures that are no counts."""
+
+
+def read_sessions(job_dir: Path, index: int) -> list[Session]:
+    """The sessions that a candidate has held; none where it learns from its reward function."""
+    try:
+        with (job_dir / "preferences" / f"{index}.csv").open(newline="") as file:
+            return [_read_session(row) for row in csv.DictReader(file)]
+    except FileNotFoundError:
+        return []
+
+
+def _read_session(row: dict[str, str]) -> Session:
+    shares = {name: float(row[name]) if row[name] else None for name in SHARES}
+    return Session(**{name: int(value) for name, value in row.items() if name not in SHARES}, **shares)  # type: ignore[arg-type]
+
+
 def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:
     """Replace a candidate's preferences/<index>.csv: a row per session; a cell of what is None is empty."""
     path = job_dir / "preferences" / f"{index}.csv"

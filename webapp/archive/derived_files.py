@@ -20,7 +20,7 @@ from webapp.archive.tables import TABLES
 from webapp.base import charts
 from webapp.base.store import store
 from webapp.experiments import upgrades
-from webapp.experiments.figures import rounds_chart_of
+from webapp.experiments.figures import rounds_chart_of, sessions_chart
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
@@ -44,16 +44,27 @@ def write_experiment_files(bundle: Bundle, number: int, experiment: Experiment) 
     if not lookup.task_exists(experiment.task):
         return  # a problem that was deleted since: the tables still hold its rows
     _write_code(bundle, number, experiment)
-    for name, key in _list_run_files(number, experiment, "traces", "traces", "csv"):
-        copy_from_store(bundle, name, key, lambda size: None)
+    for folder in ("traces", "preferences") if experiment.asks_pairs else ("traces",):
+        for name, key in _list_run_files(number, experiment, folder, folder, "csv"):
+            copy_from_store(bundle, name, key, lambda size: None)
     _write_replay(bundle, number, experiment)
     chart = rounds_chart_of(experiment)
     bundle.write_text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
     bundle.write_text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
+    if experiment.asks_pairs:
+        _write_sessions_charts(bundle, number, experiment)
 
 
 def _list_experiments(scope: Scope) -> list[Experiment]:
     return list(Experiment.objects.filter(pk__in=scope.experiments).order_by("pk"))
+
+
+def _write_sessions_charts(bundle: Bundle, number: int, experiment: Experiment) -> None:
+    """How the reward model of each policy learned from answers about pairs."""
+    for candidate in Candidate.objects.filter(iteration__experiment=experiment).exclude(sessions=[]):
+        chart, name = sessions_chart(candidate.sessions), f"figures/experiment-{number}-{candidate.key}-sessions"
+        bundle.write_text(f"{name}.svg", charts.to_svg(chart))
+        bundle.write_text(f"{name}.csv", charts.to_csv([chart]))
 
 
 def _write_code(bundle: Bundle, number: int, experiment: Experiment) -> None:
@@ -62,7 +73,8 @@ def _write_code(bundle: Bundle, number: int, experiment: Experiment) -> None:
     for candidate in (
         Candidate.objects.filter(iteration__experiment=experiment).select_related("iteration").order_by("pk")
     ):
-        bundle.write_text(f"code/{number}/{candidate.key}.{ending}", candidate.source.strip("\n") + "\n")
+        if candidate.source:
+            bundle.write_text(f"code/{number}/{candidate.key}.{ending}", candidate.source.strip("\n") + "\n")
 
 
 def copy_from_store(bundle: Bundle, name: str, key: str, count: CountBytes) -> None:

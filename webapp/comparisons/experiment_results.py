@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean, stdev
@@ -20,6 +20,7 @@ from webapp.experiments.resource_use import Usage, read_usage
 MADE_BY_FIELD = "progress__made_by"
 GPU_DEVICES = ("cuda", "bridge:isaacgym")
 """How the names of devices begin that compute physics or networks on a GPU."""
+SETTINGS = ("experiment__task", "experiment__preset")
 REMEMBERED_EXPERIMENTS = 20
 """The seconds of a candidate are an average over this many experiments."""
 
@@ -78,6 +79,8 @@ class Result:
     """Mean distance of the programs that were tried together, mean over the rounds; None on problems."""
     film_diversity: float | None = None
     """The same for what the robots did."""
+    sessions: tuple[Mapping[str, Any], ...] = ()
+    """Of a policy that learned from answers about pairs; reports do not keep them."""
     folder: str = ""
     """The folder of the report that it was read from; empty for a row here."""
 
@@ -155,6 +158,7 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
     keys = [row.pk for row in rows.values()]
     rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
     queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
+    sessions = {experiment: tuple(held) for experiment, held in _read_sessions(keys)}
     found = []
     for cell in plan.cells():
         number = plan.public_id(cell)
@@ -184,6 +188,7 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
                 ended_early=row.ends_early,
                 finished_at=row.finished_at,
                 error=row.error,
+                sessions=sessions.get(row.pk, ()),
             )
             found.append(result)
     return found
@@ -196,12 +201,20 @@ def _count_failed(experiments: Sequence[int]) -> dict[int, int]:
 
 
 def _sum_queries(experiments: Sequence[int]) -> Counter[int]:
-    """By experiment, the pairwise comparisons that were asked of its judge."""
+    """By experiment, the pairwise comparisons that were asked of its judge, those of segments included."""
     queries: Counter[int] = Counter()
     judged = _filter_judged().filter(experiment__in=experiments)
     for experiment, kind, payload, result in judged.values_list("experiment", *ANSWER_FIELDS):
         queries[experiment] += count_pairs(kind, payload, result)
+    for experiment, sessions in _read_sessions(experiments):
+        queries[experiment] += sum(session["asked"] for session in sessions)
     return queries
+
+
+def _read_sessions(experiments: Sequence[int]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """The sessions of each policy that learned from answers about pairs, with its experiment."""
+    rows = Candidate.objects.filter(iteration__experiment__in=experiments).exclude(status=Candidate.Status.ASIDE)
+    yield from rows.exclude(sessions=[]).order_by().values_list("iteration__experiment", "sessions")
 
 
 def _sum_gpu_seconds(experiments: Sequence[int]) -> dict[int, float | None]:
@@ -289,20 +302,22 @@ def count_pairs(kind: str, payload: Mapping[str, Any], result: Any) -> int:
     return judgement.count_pairs(payload, result) if judgement and result is not None else 0
 
 
-def measure_seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str, float]:
-    """By task, the seconds of all jobs of a candidate: writing, asking, training, filming.
+def measure_seconds_per_candidate(plan: Plan, settings: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
+    """By task and preset, the seconds of all jobs of a candidate: writing, asking, training, filming.
 
-    Averaged over the newest experiments on the task with the plan's settings and writing model; tasks without any are
-    left out. Two queries, however many tasks there are.
+    Averaged over the newest experiments on the task with the plan's other settings and writing model; tasks without any
+    are left out. Two queries, however many tasks there are.
     """
-    like = Q(experiment__task__in=tasks, experiment__preset=plan.preset, experiment__overrides=dict(plan.overrides))
+    wanted = set(settings)
+    tasks, presets = {task for task, _ in wanted}, {preset for _, preset in wanted}
+    like = Q(experiment__task__in=tasks, experiment__preset__in=presets, experiment__overrides=dict(plan.overrides))
     done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1).order_by()
-    trained = done.filter(kind=Job.Kind.TRAIN).values_list("experiment__task", "experiment").annotate(newest=Max("pk"))
-    lately: dict[str, list[int]] = defaultdict(list)
-    for task, experiment, _ in trained.order_by("-newest"):
-        lately[task].append(experiment)
+    trained = done.filter(kind=Job.Kind.TRAIN).values_list(*SETTINGS, "experiment").annotate(newest=Max("pk"))
+    lately: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for task, preset, experiment, _ in trained.order_by("-newest"):
+        lately[task, preset].append(experiment)
     newest = [experiment for own in lately.values() for experiment in own[:REMEMBERED_EXPERIMENTS]]
-    found = done.filter(experiment__in=newest).values_list("experiment__task")
+    found = done.filter(experiment__in=newest).values_list(*SETTINGS)
     sums = found.annotate(
         took=Sum(
             ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField()),
@@ -310,7 +325,8 @@ def measure_seconds_per_candidate(plan: Plan, tasks: Iterable[str]) -> dict[str,
         ),
         count=Sum(_CandidateCount("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
     )
-    return {task: took.total_seconds() / count for task, took, count in sums if took and count}
+    paces = {(task, preset): took.total_seconds() / count for task, preset, took, count in sums if took and count}
+    return {place: seconds for place, seconds in paces.items() if place in wanted}
 
 
 class _CandidateCount(Func):

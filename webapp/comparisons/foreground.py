@@ -38,7 +38,7 @@ def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
     rows = plan.existing()
     trained = count_trained(rows.values())
     finished = spent = budget = 0
-    left: dict[str, int] = {}
+    left: dict[tuple[str, str], int] = {}
     for cell in plan.cells():
         number = plan.public_id(cell)
         row = rows.get(number)
@@ -48,11 +48,12 @@ def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
         budget += cell.arm.candidates
         finished += ended
         if not ended:
-            left[cell.task] = left.get(cell.task, 0) + max(0, cell.arm.candidates - done)
+            place = cell.task, plan.find_preset(cell)
+            left[place] = left.get(place, 0) + max(0, cell.arm.candidates - done)
     paces = experiment_results.measure_seconds_per_candidate(plan, left)
     known = left.keys() == paces.keys()
     total = len(plan.tasks) * len(plan.arms) * plan.experiments
-    return State(finished, total, spent, budget, sum(left[task] * paces[task] for task in left) if known else None)
+    return State(finished, total, spent, budget, sum(left[place] * paces[place] for place in left) if known else None)
 
 
 def count_trained(experiments: Iterable[Experiment]) -> dict[int, int]:

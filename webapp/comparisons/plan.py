@@ -94,13 +94,16 @@ def _parse_method(typed: str, rest: str, candidates: int) -> Arm:
     name = find_name("method", typed, OFFERED)
     method = find_method(name)
     given = parse_options(part for part in rest.split(",") if part.strip())
-    k = _parse_whole(given.pop("k"), "k") if "k" in given else method.k
+    typed_k = given.pop("k", None)
+    k = method.k if typed_k is None else _parse_whole(typed_k, "k")
     if k < method.least_k:
         raise ValueError(f"{method.title} needs at least {method.least_k} candidates a round, not {k}")
+    if k > method.most_k:
+        raise ValueError(f"{method.title} tries at most {method.most_k} at once, not {k}")
     if any(option.name == "budget" for option in method.options):
         options = method.settings({**given, "budget": candidates})
         return Arm(name, k, method.n, tuple((o, v) for o, v in options.items() if o != "budget"), candidates)
-    if method.k * method.n == 1 and "k" not in given:
+    if method.k * method.n == 1 and typed_k in (None, "1"):
         return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
     if k > 1 and (candidates % k or candidates // k > MOST_ROUNDS):
         k = _find_divisor(method, k, candidates)
@@ -228,6 +231,16 @@ class Plan:
         tasks = "-".join(self.tasks[:3]) + ("-and-more" if len(self.tasks) > 3 else "")
         return f"{tasks}-{uuid.uuid5(NAMESPACE, canonical(ids)).hex[:8]}"
 
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """Every task with each of the presets that its arms train with."""
+        return tuple(dict.fromkeys((cell.task, self.find_preset(cell)) for cell in self.cells()))
+
+    def find_preset(self, cell: Cell) -> str:
+        """The plan's preset, or the one that goes with it where the method is defined for another algorithm."""
+        algorithm = find_method(cell.arm.method).algorithm
+        return catalog.match_preset(cell.task, self.preset, algorithm) if algorithm else self.preset
+
     def draft(self, cell: Cell) -> Experiment:
         """The cell's experiment, not saved."""
         return Experiment(
@@ -240,7 +253,7 @@ class Plan:
             options=cell.arm.settings,
             judge=self.judge,
             judge_options=dict(self.judge_options),
-            preset=self.preset,
+            preset=self.find_preset(cell),
             overrides=dict(self.overrides),
             seed=self.seed + cell.index,
             model=self.model,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 
+from llm.method import Method
 from llm.methods import method as find_method
 from webapp.comparisons.plan import Arm
 
@@ -38,6 +40,8 @@ RF_AGENT_ABLATIONS = {
     ("design_thought", False): "w/o first design thought",
     ("thought_align", False): "w/o second thought align",
 }
+QUERIES: dict[Any, tuple[str, ...]] = {49: ("49",), 150: ("150",), 1500: ("1.5k", "1500"), 15_000: ("15k",)}
+"""Answers -> how the ICPL paper writes their number behind the names of its baselines."""
 REFERENCES = ("Human", "Sparse")
 UNITS = {"task_score": "", "success_rate": "", "correct": "of 5 right", "score": "of 100 points"}
 """Metrics of the papers that are comparable to scores here -> their unit, where it differs.
@@ -85,13 +89,22 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
     judged, so a method that asks another judge has none.
     """
     method = find_method(arm.method)
-    if method.asks_judge and not (method.uses_metric or faultless):
+    if (method.asks_judge or method.asks_pairs) and not (method.uses_metric or faultless):
         return []
     names = NAMES.get(arm.method, ())
-    if arm.options:
+    if method.asks_pairs:
+        names = _name_by_queries(method, arm)
+    elif arm.options:
         known = RF_AGENT_ABLATIONS.get(arm.options[0]) if arm.method == "rf_agent" and len(arm.options) == 1 else None
         names = (known,) if known else ()
     return [row for row in read_published() if row.is_score_on(task) and row.method in names]
+
+
+def _name_by_queries(method: Method, arm: Arm) -> tuple[str, ...]:
+    """The names under which the ICPL paper prints a method that learns from so many answers, and as usual otherwise."""
+    if set(dict(arm.options)) - {"queries"}:
+        return ()
+    return tuple(f"{method.title}-{name}" for name in QUERIES.get(method.value_of("queries", arm.settings), ()))
 
 
 def find_references(task: str) -> list[Published]:

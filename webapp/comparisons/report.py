@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from llm.methods import method as find_method
 from trainer.machine import describe_machine
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
@@ -23,7 +24,8 @@ RTS of a candidate: the highest value of the task metric, sampled at fixed inter
 TS of an experiment: the RTS of the candidate that it ended with, which is the highest of all where a faultless proxy
 chooses among all rounds. FTS: the highest TS. Best of any: the highest RTS of any candidate, mean over experiments.
 Deviations are those of a sample (n - 1). Queries: pairwise comparisons asked of the judge; best and worst of m are
-2m - 3, a choice among m is m - 1. A cost of "?" means that some call has no known price. Training seconds are wall
+2m - 3, a choice among m is m - 1. A method that learns from answers about pairs trains one policy, whose queries are
+the pairs of segments that were asked. A cost of "?" means that some call has no known price. Training seconds are wall
 time: how long the training processes of a round took, summed over the rounds. They say as much of the machine, and of
 what else it did meanwhile, as of the method. On a GPU: "-" where some training does not say where it ran. Diversity:
 mean distance of all pairs of candidates that were tried together, from 0 to 1, mean over the rounds; of programs by
@@ -42,6 +44,16 @@ of the others, and count in every table."""
 ALIKE_TEXT = """\
 All methods reached the same score every time, {}: this task, so trained, does not tell these methods apart. How fast
 each got there is in the table of rounds."""
+LEARNING_TEXT = """\
+Reward models that learned from answers about pairs, means over the experiments that were run here: pairs asked, seen as
+equal and skipped; and the last session's figures before it learned from its own answers."""
+COUNTS = ("asked", "equal", "skipped")
+LEARNING = {
+    "accuracy_before": "right on new answers",
+    "correlation_before": "correlation",
+    "disagreement": "disagreement",
+}
+"""Figures of a session (trainer.preferences.sessions) -> their heads."""
 TESTS_TEXT = """\
 Mann-Whitney U, two-sided, exact by permutation: U counts the pairs in which the arm's TS is higher. By seed: each
 experiment against the one with the same seed, which began with the same first rewards where the methods begin alike;
@@ -86,6 +98,8 @@ def render_markdown(
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
         parts += [f"## {task}", _build_scores_table(own, plan), _build_costs_table(own)]
+        if learned := _build_learning_table(own):
+            parts += [LEARNING_TEXT, learned]
         if tests := _build_tests(own):
             parts.append(tests)
         parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
@@ -151,11 +165,14 @@ def _describe_settings(plan: Plan) -> str:
     judge = plan.judge + (f" with {dict(plan.judge_options)}" if plan.judge_options else "")
     changed = f" with {dict(plan.overrides)}" if plan.overrides else ""
     writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
+    written = f" Written by {writer}." if any(find_method(arm.method).writes for arm in plan.arms) else ""
     roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
     others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
     robots = any(get_medium(task).filmed for task in plan.tasks)
-    preset = f" Training preset: {plan.preset}{changed}." if robots else ""
-    return f"Judge: {judge}.{preset} Written by {writer}.{others} Seeds from {plan.seed}."
+    other = {cell.arm.label: plan.find_preset(cell) for cell in plan.cells()}
+    besides = "".join(f"; {label}: {preset}" for label, preset in other.items() if preset != plan.preset)
+    preset = f" Training preset: {plan.preset}{besides}{changed}." if robots else ""
+    return f"Judge: {judge}.{preset}{written}{others} Seeds from {plan.seed}."
 
 
 def _build_scores_table(scores: Sequence[Score], plan: Plan) -> str:
@@ -235,6 +252,20 @@ def _build_costs_table(scores: Sequence[Score]) -> str:
         ],
         rows,
     )
+
+
+def _build_learning_table(scores: Sequence[Score]) -> str:
+    """What the reward models of each arm had learned by their last session, where there are any."""
+    rows = []
+    for score in scores:
+        held = [result.sessions for result in score.results if result.sessions]
+        if held:
+            last = [sessions[-1] for sessions in held]
+            figures = [_format_known_mean([one[name] for one in last]) for name in LEARNING]
+            counts = [_format_mean([sum(one[name] for one in sessions) for sessions in held]) for name in COUNTS]
+            rows.append([score.arm.label, f"{len(held)}", _format_mean([len(one) for one in held]), *counts, *figures])
+    head = ["reward models", "n", "sessions", *COUNTS, *LEARNING.values()]
+    return _render_table(head, rows) if rows else ""
 
 
 def _build_elsewhere_table(foreign: Iterable[Result]) -> str:

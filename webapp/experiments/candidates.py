@@ -72,6 +72,18 @@ def find_candidates(experiment: Experiment, keys: Collection[str]) -> list[Candi
     return [row for row in rows if row.key in keys]
 
 
+def describe_answers(candidate: Candidate) -> str:
+    """In place of its program: from what a policy learned its reward. Answers to pairs that were skipped are none."""
+    tried = candidate.status in (Candidate.Status.TRAINED, Candidate.Status.FAILED)
+    answers = candidate.sessions[-1]["labels"] if candidate.sessions else 0
+    if not tried:
+        return "No program: this policy learns its reward from answers about pairs of its segments."
+    if not answers:
+        return "No program, and no answer about a pair: the training ended before a reward was learned."
+    count = f"{answers:,} answer{'' if answers == 1 else 's'}"
+    return f"No program: this policy learned its reward from {count} about pairs of its segments."
+
+
 def set_status(experiment: Experiment, key: str, status: str) -> None:
     number, index = key.split("-")
     rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=number, index=index)

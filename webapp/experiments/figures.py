@@ -40,6 +40,26 @@ def metric_chart(metric: str, metric_trace: Mapping[str, Any], complete: bool = 
     return Chart("metric", "Hidden metric", "training (%)", short_metric(metric), (series,))
 
 
+SESSION_SERIES = {
+    "accuracy_before": "right on new answers",
+    "accuracy": "right on all answers, afterwards",
+    "correlation_before": "correlation with the true sums",
+    "disagreement": "disagreement of the members",
+}
+"""Figures of a session (trainer.preferences.sessions) -> their names; all lie between -1 and 1."""
+
+
+def sessions_chart(sessions: Sequence[Mapping[str, Any]]) -> Chart:
+    """How well a reward model that learns from answers about pairs predicts them, session by session."""
+    answers = tuple(float(session["labels"]) for session in sessions)
+    series = tuple(
+        Series(title, answers, tuple(finite(session[name]) for session in sessions))
+        for name, title in SESSION_SERIES.items()
+    )
+    last = max(answers, default=1.0)
+    return Chart("sessions", "Reward model by session", "answers", "share, correlation", series, (0, last), True)
+
+
 def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int) -> Chart:
     """Reward task score of each of `n` rounds, as (number, scores of its candidates): best, mean, and best so far."""
     numbers = tuple(float(number) for number, scores in rounds if scores)

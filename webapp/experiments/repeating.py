@@ -97,6 +97,8 @@ def explain_retraining_refusal(experiment: Experiment) -> str:
     """Why its winner's reward cannot be trained again; empty if it can."""
     if experiment.winner_id is None or not experiment.medium.filmed:
         return "There is no reward of a winner to train."
+    if experiment.asks_pairs:
+        return "Its policy learned its reward from answers while it trained: there is no program to train again."
     return TRAINS_A_GIVEN_REWARD if experiment.retrains_id else ""
 
 

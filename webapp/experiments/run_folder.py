@@ -17,7 +17,7 @@ from webapp.base import scratch
 from webapp.base.store import store
 from webapp.experiments.models import Experiment, Request
 
-NEEDED = re.compile(r"rollouts/[^/]+\.npz|traces/[^/]+\.csv|checkpoints/(split\.json|policies/[^/]+\.pt)")
+NEEDED = re.compile(r"rollouts/[^/]+\.npz|(traces|preferences)/[^/]+\.csv|checkpoints/(split\.json|policies/[^/]+\.pt)")
 """Files that others need: to film, to show, to export, to start from, to continue."""
 STATE = re.compile(r"checkpoints/shard-\d+-\d+/(checkpoint\.pt|(progress|result|dropped)\.json)")
 """The state of the training. It refers to NEEDED files, so it is published after them, as it was before."""

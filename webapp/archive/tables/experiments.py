@@ -129,7 +129,7 @@ TABLES = (
         columns={
             "iteration": link(),
             "index": keep("Number within its round, from 1."),
-            "source": keep("The reward function (Python)."),
+            "source": keep("The reward function (Python); empty where the policy learned it from answers."),
             "thought": keep("What the model wrote before the code, for methods that keep it."),
             "parent": link("The candidate that it was derived from."),
             "status": keep("written, training, trained, failed, or aside: of an earlier flow of the method."),
@@ -138,6 +138,10 @@ TABLES = (
             "metric_trace": keep(
                 "The same of the hidden metric, which participants and preference methods never see; of a program its "
                 "subtasks and cases, of a written answer its final answer."
+            ),
+            "sessions": keep(
+                "Where the policy learned its reward from answers about pairs: the figures of each session; also in "
+                "preferences/."
             ),
             "rts": keep("Reward task score: the highest of the hidden metric over training.", "the task's metric"),
             "final_score": keep("The hidden metric at the end of training.", "the task's metric"),

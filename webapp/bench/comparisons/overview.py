@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from llm import methods
 from webapp.base.charts import Chart
-from webapp.comparisons import experiment_results, published, report_figures
+from webapp.comparisons import experiment_results, planned_queries, published, report_figures
 from webapp.comparisons.accuracy import Accuracy, measure_accuracies
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.equal_arms import describe_equal_arms
@@ -38,6 +39,11 @@ class MethodRow:
     """Scores of the papers."""
     baseline: bool
     """Whether the other methods are tested against it."""
+
+    @property
+    def planned_queries(self) -> int | None:
+        """Pairwise comparisons that one experiment asks for; None where that is not known before."""
+        return planned_queries.count(self.score.task, self.score.arm)
 
     @property
     def shape(self) -> str:
@@ -90,6 +96,11 @@ class ComparisonOverview:
     @property
     def baseline(self) -> Arm:
         return self.comparison.plan.baseline
+
+    @property
+    def writes(self) -> bool:
+        """Whether a language model, or the offline writer, writes for any of its methods."""
+        return any(methods.method(arm.method).writes for arm in self.comparison.plan.arms)
 
     @property
     def equal_arms(self) -> list[str]:

@@ -11,6 +11,7 @@ from django.urls import reverse
 from llm import extract
 from webapp.base import charts
 from webapp.bench.experiments.code_diff import Line, Row, align_lines, highlight, summarize_rows
+from webapp.bench.experiments.learning import Learning
 from webapp.bench.experiments.reused_trainings import ReusedTraining, read_reused_trainings
 from webapp.experiments import figures
 from webapp.experiments.kinds import train, write
@@ -112,6 +113,11 @@ class CandidateDetails:
     @property
     def component_charts(self) -> list[charts.Chart]:
         return figures.component_charts(self.candidate.trace, self.complete)
+
+    @property
+    def learning(self) -> Learning | None:
+        """Where it learned its reward from answers about pairs, what is to be said of them."""
+        return Learning(self.candidate, self.url) if self.experiment.asks_pairs else None
 
     @property
     def complete(self) -> bool:

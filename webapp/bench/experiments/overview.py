@@ -13,6 +13,7 @@ from django.urls import reverse
 from llm.backend import without_credentials
 from webapp.base import charts
 from webapp.bench.experiments import winner_zip
+from webapp.bench.experiments.learning import Learning, describe_plan, describe_teacher, read_learning
 from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
 from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
 from webapp.bench.experiments.retrainings import RetrainingTable, read_retrainings
@@ -92,6 +93,22 @@ class ExperimentOverview:
     @cached_property
     def next_steps(self) -> NextSteps | None:
         return find_next_steps(self.experiment)
+
+    @cached_property
+    def learning(self) -> tuple[Learning, ...]:
+        return read_learning(self.experiment, self.url)
+
+    @property
+    def pairs_asked(self) -> int:
+        return sum(one.asked for one in self.learning)
+
+    @property
+    def pairs_plan(self) -> str:
+        return describe_plan(self.experiment)
+
+    @property
+    def teacher(self) -> str:
+        return describe_teacher(self.experiment)
 
     @cached_property
     def retrainings(self) -> RetrainingTable | None:

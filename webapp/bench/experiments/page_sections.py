@@ -57,6 +57,7 @@ def _build_sections(overview: ExperimentOverview) -> Iterator[Section]:
     yield Section("head", _render_part("head", overview=overview))
     yield Section("next", _render_part("next", overview=overview))
     yield Section("retrainings", _render_part("retrainings", overview=overview))
+    yield Section("learning", _render_part("learning", overview=overview))
     yield Section("steps", _render_part("steps", overview=overview))
     inner = {section.name: section.render() for section in _build_round_sections(overview)}
     rows = [(inner[f"r{row.number}"], [inner[f"c{card.key}"] for card in row.cards]) for row in overview.rounds]

@@ -1,4 +1,6 @@
-"""The winner of an experiment as a zip: its reward function, its final policy, and a script that runs the policy."""
+"""The winner of an experiment as a zip: its reward function if it has one, its final policy, and a script that runs
+that policy.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ import zipfile
 
 from webapp.base.store import store
 from webapp.experiments import provenance
+from webapp.experiments.candidates import describe_answers
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Experiment
 
@@ -29,12 +32,13 @@ print(f"{policy.task}: mean of the metric over {len(metrics)} steps: {sum(metric
 README = """\
 The winner of “{name}”, candidate {key}: {task}, {method}, seed {seed}. Written with Prefine {version}.
 
-reward.py   the reward function. Train it again: ./prefine train --task {task} --reward FOLDER/reward.py
-policy.pt   the final policy of its training (PyTorch, read without running code).
+{reward}policy.pt   the final policy of its training (PyTorch, read without running code).
             Its score and films: ./prefine evaluate FOLDER/policy.pt --film best worst
 run.py      one episode of the policy in plain Python. It needs a checkout of Prefine, and of its packages torch,
             numpy and mujoco alone: PYTHONPATH=CHECKOUT python FOLDER/run.py
 """
+
+REWARD = "reward.py   the reward function. Train it again: ./prefine train --task {task} --reward FOLDER/reward.py\n"
 
 
 def find_policy(experiment: Experiment, candidate: str) -> str:
@@ -57,12 +61,10 @@ def write_zip(experiment: Experiment) -> bytes:
         policy = file.read()
     about = {"name": experiment.name or str(experiment), "key": winner.key, "task": experiment.task}
     about |= {"method": experiment.method, "seed": str(experiment.seed), "version": provenance.get_running_version()}
-    files: dict[str, str | bytes] = {
-        "README.txt": README.format(**about),
-        "reward.py": winner.source,
-        "policy.pt": policy,
-        "run.py": RUN,
-    }
+    about["reward"] = REWARD.format(**about) if winner.source else f"{describe_answers(winner)}\n"
+    files: dict[str, str | bytes] = {"README.txt": README.format(**about), "policy.pt": policy, "run.py": RUN}
+    if winner.source:
+        files["reward.py"] = winner.source
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

@@ -12,9 +12,12 @@ from typing import Any
 from django.conf import settings
 
 from llm import records
+from simulation import catalog
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.log_lines import MARK
+from trainer.preferences.sessions import Session, read_sessions
+from trainer.preferences.settings import Preferences
 from trainer.process import EXIT_DISK_FULL
 from trainer.records import (
     FINAL,
@@ -107,10 +110,10 @@ def find_candidates(request: Request) -> list[Candidate]:
 
 def build_job(experiment: Experiment, request: Request, candidates: list[Candidate]) -> TrainJob:
     """The training job. Rounds differ in their seeds."""
-    seeds = list_seeds(request)
+    seeds, preferences = list_seeds(request), build_preferences(experiment, request)
     return TrainJob(
         task=experiment.task,
-        sources=tuple(c.source for c in candidates),
+        sources=tuple(catalog.reference_reward(experiment.task) if preferences else c.source for c in candidates),
         preset=experiment.preset,
         seed=seeds[0],
         seeds=tuple(seeds) if len(set(seeds)) > 1 else (),
@@ -119,7 +122,19 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
         rollouts=request.payload.get("rollouts", 1),
         warm=warm_start.find_start(request) is not None,
         shared_experience=experiment.shared_experience,
+        preferences=(preferences,) * len(candidates) if preferences else (),
     )
+
+
+def build_preferences(experiment: Experiment, request: Request) -> Preferences | None:
+    """How the policies learn from answers about pairs, where the request says that they do. The judge's options say how
+    the simulated teacher errs.
+    """
+    pairs = request.payload.get("pairs")
+    if not pairs:
+        return None
+    asked = {name: pairs[name] for name in ("method", "truth", "segment", "selection")}
+    return Preferences(**asked, budget=pairs["queries"], **experiment.judge_options)
 
 
 def watch_training(
@@ -165,8 +180,9 @@ def film_early(lease: Lease, request: Request, percent: int, active: set[int]) -
 
 def save_result(experiment: Experiment, request: Request, candidates: list[Candidate], result: TrainResult) -> None:
     """Save the results of a training, and order the final clips if they are watched before the judgement."""
-    for candidate, outcome in zip(candidates, result.candidates, strict=True):
-        save_outcome(candidate, outcome)
+    folder = run_folder.get_folder(request)
+    for place, (candidate, outcome) in enumerate(zip(candidates, result.candidates, strict=True)):
+        save_outcome(candidate, outcome, read_sessions(folder, place))
     Run.objects.update_or_create(
         request=request,
         defaults={
@@ -185,12 +201,13 @@ def save_result(experiment: Experiment, request: Request, candidates: list[Candi
         request_results.complete(request, read_outcomes(request))
 
 
-def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
+def save_outcome(candidate: Candidate, outcome: CandidateResult, sessions: list[Session]) -> None:
     candidate.status = Candidate.Status.TRAINED if outcome.ok else Candidate.Status.FAILED
     candidate.reason = outcome.reason
     candidate.trace, candidate.metric_trace = outcome.trace, outcome.metric_trace
     candidate.rts, candidate.final_score = outcome.rts, outcome.final_score
-    candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score"])
+    candidate.sessions = [asdict(session) for session in sessions]
+    candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score", "sessions"])
 
 
 def read_outcomes(request: Request) -> Any:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from llm.judges import model
-from webapp.experiments.judge import Judge, Options
+from llm.method import Method
+from webapp.experiments.judge import Judge, Options, Plan
 
 
 def count_frames(options: Options) -> int:
     return int(options.get(model.FRAMES, 0))
+
+
+def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
+    refusal = {"judge": f"A language model does not answer the pairs of {method.title}: the hidden metric's judge can."}
+    return refusal if method.asks_pairs else {}
 
 
 JUDGE = Judge(
@@ -17,4 +25,5 @@ JUDGE = Judge(
     next_step="then has a language model pick",
     options=model.OPTIONS,
     count_frames=count_frames,
+    find_refusals=find_refusals,
 )

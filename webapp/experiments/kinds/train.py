@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
@@ -32,6 +32,11 @@ def find_training(experiment: Experiment, key: str) -> tuple[Request, int] | Non
         if key in ids:
             return request, ids.index(key)
     return None
+
+
+def count_planned_pairs(payload: Mapping[str, Any]) -> int:
+    """How many pairs of segments a request of any kind has answered at least, for its policies to learn from."""
+    return int(payload["pairs"]["queries"]) if payload.get("pairs") else 0
 
 
 def list_seeds(request: Request) -> list[int]:

@@ -72,6 +72,18 @@ class Experiment(LoopSettings):
         return known is None or known.offered
 
     @property
+    def writes(self) -> bool:
+        """Whether a language model, or the offline writer, writes its candidates."""
+        known = methods.METHODS.get(self.method)
+        return known is None or known.writes
+
+    @property
+    def asks_pairs(self) -> bool:
+        """Whether its policy learns its reward from answers about pairs."""
+        known = methods.METHODS.get(self.method)
+        return known is not None and known.asks_pairs
+
+    @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
 
@@ -132,6 +144,8 @@ class Candidate(models.Model):
     trace = models.JSONField(default=dict)
     metric_trace = models.JSONField(default=dict)
     """Hidden from participants and from preference methods."""
+    sessions = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))
+    """Where it learned from answers about pairs: the figures of each session (trainer.preferences.sessions)."""
     rts = models.FloatField(null=True)
     final_score = models.FloatField(null=True)
 

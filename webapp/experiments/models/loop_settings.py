@@ -215,8 +215,13 @@ class LoopSettings(models.Model):
         ):
             text = f"{self.task_title} has no policy that stays up for these training settings. Choose another start."
             raise ValidationError({"training_start": text})
-        if self.shared_experience and not self._learns_with_sac():
+        if chosen.algorithm and self.medium.filmed and self._find_algorithm() != chosen.algorithm:
+            raise ValidationError({"preset": self._describe_presets(chosen)})
+        if self.shared_experience and self._find_algorithm() != "sac":
             text = "Only SAC learns from what others did: choose settings with SAC, or no shared experience."
+            raise ValidationError({"shared_experience": text})
+        if self.shared_experience and chosen.asks_pairs:
+            text = f"{chosen.title} trains one policy, which has nobody to share its experience with."
             raise ValidationError({"shared_experience": text})
         if chosen.uses_metric and info.metric is None:
             text = f"{self.task_title} has no metric, and {chosen.title} cannot do without one."
@@ -225,6 +230,9 @@ class LoopSettings(models.Model):
             raise ValidationError(refusals)
         if self.k < chosen.least_k:
             raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
+        if self.k > chosen.most_k:
+            text = f"{chosen.title} trains at most {chosen.most_k} at once. Other seeds are experiments of their own."
+            raise ValidationError({"k": text})
         try:
             self.options = chosen.settings(self.options)
         except ValueError as error:
@@ -242,9 +250,18 @@ class LoopSettings(models.Model):
             )
             raise ValidationError({"vision": text})
 
-    def _learns_with_sac(self) -> bool:
+    def _find_algorithm(self) -> str:
+        """The algorithm of the training settings; empty where there are none."""
         presets = catalog.task(self.task).presets if self.medium.filmed else {}
-        return isinstance(presets.get(self.preset), catalog.SacPreset)
+        return presets[self.preset].algorithm if self.preset in presets else ""
+
+    def _describe_presets(self, chosen: Method) -> str:
+        """Which settings of the task a method can train with."""
+        presets = catalog.task(self.task).presets
+        able = [catalog.PRESETS[name] for name, one in presets.items() if one.algorithm == chosen.algorithm]
+        listed = " or ".join(f"“{title}”" for title in able)
+        advice = f"choose {listed}" if able else f"{self.task} has no such settings"
+        return f"{chosen.title} trains with {chosen.algorithm.upper()}: {advice}."
 
     def _clean_problem(self, chosen: Method) -> None:
         if not chosen.reasoning:

@@ -15,13 +15,13 @@ from llm import methods
 from simulation import catalog
 from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
-from webapp.comparisons import csv_tables, experiment_results, foreground, report
+from webapp.comparisons import csv_tables, experiment_results, foreground, planned_queries, report
 from webapp.comparisons import plan as plans
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.foreground import State
-from webapp.comparisons.plan import Cell, Plan
+from webapp.comparisons.plan import Arm, Cell, Plan
 from webapp.experiments import headless, judges, progress
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
@@ -192,17 +192,23 @@ def parse_budget(text: str) -> int:
 
 def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> str:
     """The experiments that will be run, and how long they take."""
-    lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'experiments':>12} {'finished':>9}"]
+    lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'queries':>8} {'experiments':>12} {'finished':>9}"]
     rows = plan.existing()
     for task in plan.tasks:
         for one in plan.arms:
             ids = [plan.public_id(cell) for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]
             over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in foreground.OVER)]
             shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
-            lines.append(f"{task:<16} {one.label:<40} {shape:>12} {len(ids):>12} {len(over):>9}")
+            lines.append(
+                f"{task:<16} {one.label:<40} {shape:>12} {describe_queries(task, one):>8} {len(ids):>12} {len(over):>9}"
+            )
     lines += describe_elsewhere(rows, elsewhere)
-    paces = experiment_results.measure_seconds_per_candidate(plan, plan.tasks)
-    known = ", ".join(f"{task} {paces[task]:.1f} s a candidate" for task in plan.tasks if task in paces)
+    paces = experiment_results.measure_seconds_per_candidate(plan, plan.settings)
+    known = ", ".join(
+        f"{task}{f' ({preset})' if preset != plan.preset else ''} {paces[task, preset]:.1f} s a candidate"
+        for task, preset in plan.settings
+        if (task, preset) in paces
+    )
     left = (
         f"about {format_duration(state.seconds_left)}"
         if state.seconds_left is not None
@@ -214,6 +220,12 @@ def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result
     lines.append(describe_ceiling(compute_ceiling(plan, state.experiments - state.finished)))
     lines += [f"Warning: {words}" for words in describe_equal_arms(plan)]
     return "\n".join(lines)
+
+
+def describe_queries(task: str, arm: Arm) -> str:
+    """How many pairwise comparisons an experiment asks for; "-" where that is not known before."""
+    queries = planned_queries.count(task, arm)
+    return "-" if queries is None else f"{queries}"
 
 
 def describe_elsewhere(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uuid.UUID, Result]) -> list[str]:

@@ -13,6 +13,7 @@ from simulation import catalog, names
 from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
 from webapp.experiments import headless, judges, loop, progress
+from webapp.experiments.candidates import describe_answers
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
 from webapp.experiments.models.loop_settings import TrainingStart
@@ -139,7 +140,8 @@ class Command(PrefineCommand):
         if experiment.winner is None:
             raise CommandError(f"The experiment is {experiment.get_status_display().lower()}.")
         rts = "" if experiment.winner.rts is None else f", RTS {experiment.winner.rts:.3f}"
-        self.stdout.write(f"Winner: {experiment.winner.key}{rts}\n\n{experiment.winner.source}\n\nRecord: {record}")
+        learned = experiment.winner.source or describe_answers(experiment.winner)
+        self.stdout.write(f"Winner: {experiment.winner.key}{rts}\n\n{learned}\n\nRecord: {record}")
 
 
 def create_experiment(options: dict[str, Any]) -> Experiment:
@@ -185,11 +187,16 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
 
 def find_names(options: dict[str, Any]) -> dict[str, str]:
     """What the arguments name, as it is known. Raises ValueError."""
+    task = lookup.find_name(options["problem"] or options["task"])
+    method = names.find_name("method", options["method"], methods.OFFERED)
+    preset = names.find_name("preset", options["preset"], catalog.PRESETS)
+    if get_medium(task).filmed:
+        preset = catalog.match_preset(task, preset, methods.OFFERED[method].algorithm)
     return {
-        "task": lookup.find_name(options["problem"] or options["task"]),
-        "method": names.find_name("method", options["method"], methods.OFFERED),
+        "task": task,
+        "method": method,
         "judge": names.find_name("judge", options["judge"], judges.JUDGES),
-        "preset": names.find_name("preset", options["preset"], catalog.PRESETS),
+        "preset": preset,
         "start": names.find_name("start", options["start"], TrainingStart.values),
     }
 

@@ -1,0 +1,58 @@
+"""PrefPPO, PEBBLE and SURF ask for one training, whose policy learns from answers about pairs, and for nothing else."""
+
+import dataclasses
+
+import pytest
+
+from llm.errors import MethodError
+from llm.methods import METHODS
+from llm.records import Outcome, Pairs, Train, fingerprint, meaning, payload, result_to_json
+from llm.replay import Finished, Saved, advance
+from simulation.catalog import ALGORITHMS
+from tests.llm.experiment import PROBLEM
+from trainer.preferences import settings
+
+LEARNING = [name for name, method in METHODS.items() if method.asks_pairs]
+
+
+def open_training(name="prefppo", **options):
+    opened = advance(name, PROBLEM, 7, 1, 1, [], options)
+    (asked,) = opened.requests
+    return opened, asked
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_one_policy_without_a_program_learns_by_the_methods_own_algorithm(name):
+    _, asked = open_training(name, queries=1500, truth="metric")
+    assert isinstance(asked, Train) and [(c.id, c.source) for c in asked.candidates] == [("1-1", "")]
+    assert asked.pairs == Pairs(name, 1500, "metric", 50, "disagreement")
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_what_a_method_offers_is_what_the_trainer_knows(name):
+    method, algorithm = METHODS[name], settings.METHODS[name]
+    choices = {option.name: option.choices for option in method.options}
+    assert (choices["truth"], choices["selection"]) == (settings.TRUTHS, settings.SELECTIONS)
+    assert method.algorithm == algorithm.algorithm and method.algorithm in ALGORITHMS
+    assert method.value_of("selection", {}) == algorithm.selection
+    assert method.value_of("queries", {}) == min(settings.SESSIONS)
+    assert set(LEARNING) == set(settings.METHODS)
+
+
+def test_the_policy_is_the_winner_and_a_failed_one_ends_the_experiment():
+    opened, asked = open_training()
+    for outcome, winner in ((Outcome(asked.candidates[0], True), "1-1"), (Outcome(asked.candidates[0], False), None)):
+        saved = Saved(0, 0, "Train", opened.fingerprint(0), result_to_json("Train", (outcome,)))
+        if winner:
+            assert advance("prefppo", PROBLEM, 7, 1, 1, [saved]) == Finished(winner)
+        else:
+            with pytest.raises(MethodError, match="none of the 1 candidates could be trained"):
+                advance("prefppo", PROBLEM, 7, 1, 1, [saved])
+
+
+def test_an_answer_is_about_what_the_policy_asked():
+    _, few = open_training(queries=49)
+    _, many = open_training(queries=150)
+    assert meaning("Train", payload(few)) != meaning("Train", payload(many))
+    usual = dataclasses.replace(few, pairs=None)
+    assert "pairs" not in payload(usual) and fingerprint(usual) != fingerprint(few)

@@ -1,0 +1,245 @@
+"""Experiments whose policy learns its reward from answers about pairs: settings, training, figures, pages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from llm.replay import read_record, replay
+from simulation import catalog
+from tests.webapp import bench_rows
+from tests.webapp.dashboard_pages import html
+from tests.webapp.exports import Opened
+from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
+from trainer.preferences.sessions import Session
+from trainer.preferences.settings import Preferences
+from webapp.base.store import store
+from webapp.comparisons import experiment_results, planned_queries, published, report
+from webapp.comparisons.plan import Cell, Plan, parse_arm
+from webapp.experiments import headless, loop, repeating
+from webapp.experiments.execute.train import build_job, find_candidates
+from webapp.experiments.models import Candidate, Clip, Experiment
+
+pytestmark = pytest.mark.django_db
+TINY = {"iterations": 12, "worlds": 16}
+
+
+def check(**settings: Any) -> str:
+    """What is wrong with an experiment of these settings, by field."""
+    given = {"name": "E", "task": "Cartpole", "method": "prefppo", "judge": "proxy", "k": 1, "n": 1, **settings}
+    try:
+        Experiment(**given).full_clean()
+    except ValidationError as error:
+        return "; ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "refusal"),
+    [
+        ({}, ""),
+        ({"method": "pebble", "preset": "quick-sac"}, ""),
+        ({"preset": "quick-sac"}, "preset: PrefPPO trains with PPO: choose “Quick: PPO, two CPU cores” or “Paper: PPO"),
+        ({"method": "pebble"}, "preset: PEBBLE trains with SAC: choose “Quick with SAC: two CPU cores, small tasks”"),
+        ({"method": "surf", "task": "Ant"}, "preset: SURF trains with SAC: choose “Paper with SAC"),
+        ({"judge": "model"}, "judge: A language model does not answer the pairs of PrefPPO"),
+        (
+            {"judge": "human"},
+            "method: A simulated teacher answers the pairs of PrefPPO: people cannot do that here yet.",
+        ),
+        ({"k": 2}, "k: PrefPPO trains at most 1 at once."),
+        (
+            {"method": "pebble", "preset": "quick-sac", "shared_experience": True},
+            "shared_experience: PEBBLE trains one policy",
+        ),
+    ],
+)
+def test_settings_that_cannot_learn_from_pairs_are_refused(chosen: dict[str, Any], refusal: str) -> None:
+    said = check(**chosen)
+    assert said.startswith(refusal) and bool(said) == bool(refusal)
+
+
+def test_the_teacher_errs_as_the_judges_options_say_and_compares_the_human_reward() -> None:
+    options = {"queries": 150, "segment": 25, "selection": "entropy"}
+    row = create_experiment(method="prefppo", k=1, n=1, options=options, judge_options={"mistake": 0.1, "equal": 0.05})
+    loop.start(row)
+    do_work(row, until="Train")
+    (request,) = find_open_requests(row)
+    job = build_job(row, request, find_candidates(request))
+    assert job.sources == (catalog.reference_reward("Cartpole"),)
+    assert job.preferences == (Preferences("prefppo", 150, "reward", 25, "entropy", mistake=0.1, equal=0.05),)
+
+
+def test_an_experiment_without_pairs_trains_as_before() -> None:
+    row = create_experiment(k=2, n=1)
+    loop.start(row)
+    do_work(row, until="Train")
+    (request,) = find_open_requests(row)
+    assert build_job(row, request, find_candidates(request)).preferences == ()
+
+
+def run_to_end(method: str = "prefppo", **values: Any) -> Experiment:
+    row = create_experiment(method=method, k=1, n=1, **values)
+    row.full_clean()
+    loop.start(row)
+    headless.run_to_end(row, lambda said: None)
+    row.refresh_from_db()
+    assert (row.error, row.status) == ("", Experiment.Status.FINISHED)
+    return row
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("short_trainings")
+def test_headless_to_a_policy_a_film_and_a_replayable_record() -> None:
+    row = run_to_end(overrides=TINY, options={"segment": 20})
+    winner = row.winner
+    assert winner is not None and winner.source == "" and winner.rts is not None
+    assert replay(read_record(headless.save_record(row))).candidate == "1-1"
+    assert not any(request.calls.exists() for request in row.requests.all()), "a language model was asked"
+    assert Clip.objects.get(candidate=winner, percent=100).status == "ready"
+    sessions = winner.sessions
+    assert sessions[-1]["labels"] == sum(one["asked"] - one["skipped"] for one in sessions) == 49
+    request = row.requests.get()
+    with store.open(f"{request.run_key}/preferences/0.csv") as file:
+        saved = list(csv.DictReader(file.read().decode().splitlines()))
+    assert [int(line["asked"]) for line in saved] == [one["asked"] for one in sessions]
+    assert repeating.explain_retraining_refusal(row).startswith("Its policy learned its reward from answers")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("short_trainings")
+def test_the_command_line_takes_the_settings_of_the_methods_algorithm(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(CommandError, match="PEBBLE trains with SAC: choose “Paper with SAC"):
+        call_command("run_experiment", task="Ant", method="pebble")
+    call_command("run_experiment", task="Cartpole", method="pebble", iterations=1)
+    assert Experiment.objects.get().preset == "quick-sac"
+    assert "No program, and no answer about a pair" in capsys.readouterr().out
+
+
+# --- pages and files ------------------------------------------------------------------------------------------
+
+FIRST = Session(1, 2048, 9, 1, 2, 7, 12, 0.96, None, None, None)
+SECOND = Session(2, 4096, 42, 0, 0, 49, 3, 1.0, 0.75, 0.5, 0.125)
+
+
+def create_learned(**values: Any) -> Experiment:
+    """A finished experiment whose policy held two sessions, with the files of its training."""
+    row = bench_rows.create_finished_experiment(k=1, n=1, clips=False, **{"method": "prefppo", **values})
+    sessions = [asdict(FIRST), asdict(SECOND)]
+    Candidate.objects.filter(iteration__experiment=row).update(source="", sessions=sessions)
+    request = row.requests.get()
+    store.publish(f"{request.run_key}/checkpoints/policies/0.pt", b"a policy")
+    store.publish(f"{request.run_key}/preferences/0.csv", b"session\n1\n2\n")
+    row.refresh_from_db()
+    return row
+
+
+@pytest.fixture
+def staff(client: Client) -> Client:
+    client.force_login(bench_rows.create_staff())
+    return client
+
+
+def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client) -> None:
+    row = create_learned(judge_options={"mistake": 0.1})
+    for address in (f"/bench/{row.public_id}/", f"/bench/{row.public_id}/1-1/"):
+        page = html(staff.get(address))
+        assert "No program: this policy learned its reward from 49 answers about pairs of its segments." in page
+        assert "Reward model by session" in page and "<td>75%</td>" in page and "<td>42</td>" in page
+        for words in ("writer:", "Conversation", "conversation", "<h2>Code", "Retrain the winner", "Next round"):
+            assert words not in page
+    page = html(staff.get(f"/bench/{row.public_id}/"))
+    assert "49 answers about pairs of segments of 50 steps" in page
+    assert "a simulated teacher compares the task&#x27;s human-written reward, with mistake 0.1" in page
+    assert "<dd>51</dd>" in page, "pairs asked"
+    numbers = staff.get(f"/bench/{row.public_id}/1-1/sessions.csv").content.decode()
+    assert "right on new answers" in numbers and "0.75" in numbers
+
+
+def test_other_experiments_say_nothing_of_sessions(staff: Client) -> None:
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    page = html(staff.get(f"/bench/{row.public_id}/"))
+    assert "writer:" in page and "What the policy learned from answers" not in page
+    assert staff.get(f"/bench/{row.public_id}/1-1/sessions.csv").status_code == 404
+
+
+def test_a_draft_says_what_start_does_without_a_language_model(staff: Client) -> None:
+    row = create_experiment(method="surf", k=1, n=1, preset="quick-sac", options={"segment": 0, "truth": "metric"})
+    page = html(staff.get(f"/bench/{row.public_id}/"))
+    assert "which learns its reward from 49 answers about pairs of whole episodes" in page
+    assert "No language model is asked: a simulated teacher compares the hidden metric." in page
+
+
+def test_the_winner_is_downloaded_without_a_reward(staff: Client) -> None:
+    row = create_learned()
+    content = staff.get(f"/bench/{row.public_id}/winner.zip").content
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        names = {Path(name).name for name in archive.namelist()}
+        (readme,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("README.txt"))
+    assert names == {"README.txt", "policy.pt", "run.py"}
+    assert "learned its reward from 49 answers" in readme and "reward.py" not in readme
+
+
+@pytest.mark.slow
+def test_an_export_has_the_sessions_and_no_empty_program(staff: Client) -> None:
+    row = create_learned()
+    package = Opened(io.BytesIO(staff.post(f"/bench/data/experiment/{row.public_id}/").content))
+    names = set(package.namelist())
+    assert {"preferences/1/1-1.csv", "figures/experiment-1-1-1-sessions.svg"} <= names
+    assert "right on new answers" in package.read("figures/experiment-1-1-1-sessions.csv").decode()
+    assert not [name for name in names if name.startswith("code/")]
+
+
+# --- comparisons ----------------------------------------------------------------------------------------------
+
+
+def plan_of(*arms: str, **values: Any) -> Plan:
+    return Plan(("Cartpole",), tuple(parse_arm(arm, 30) for arm in arms), experiments=1, candidates=30, **values)
+
+
+@pytest.mark.parametrize(
+    ("arm", "queries"),
+    [("icpl", 49), ("prefppo", 49), ("pebble:queries=150", 150), ("eureka", 0), ("open_loop:k=5", 47)],
+)
+def test_a_plan_says_how_many_queries_an_arm_asks(arm: str, queries: int) -> None:
+    assert planned_queries.count("Cartpole", parse_arm(arm, 30)) == queries
+
+
+def test_an_arm_trains_with_settings_of_its_algorithm() -> None:
+    plan = plan_of("icpl", "prefppo", "pebble")
+    assert plan.problems() == []
+    assert [plan.draft(cell).preset for cell in plan.cells()] == ["quick", "quick", "quick-sac"]
+    assert plan.settings == (("Cartpole", "quick"), ("Cartpole", "quick-sac"))
+    assert parse_arm("prefppo:k=1", 30) == parse_arm("prefppo", 30)
+    with pytest.raises(ValueError, match="PrefPPO tries at most 1 at once, not 3"):
+        parse_arm("prefppo:k=3", 30)
+
+
+def test_published_scores_are_those_of_as_many_queries() -> None:
+    names = {
+        arm: {row.method for row in published.find_published("Cartpole", parse_arm(arm, 30), True)}
+        for arm in ("prefppo", "surf:queries=1500", "prefppo:queries=50", "prefppo:queries=150,segment=25")
+    }
+    assert list(names.values()) == [{"PrefPPO-49"}, {"SURF-1.5k"}, set(), set()]
+    assert published.find_published("Cartpole", parse_arm("prefppo", 30), False) == []
+
+
+def test_a_report_counts_what_was_asked_and_says_what_was_learned(tmp_path: Path) -> None:
+    plan = plan_of("pebble")
+    (cell,) = plan.cells()
+    create_learned(method="pebble", preset="quick-sac", public_id=plan.public_id(Cell("Cartpole", plan.arms[0], 0)))
+    (result,) = experiment_results.read_results(plan)
+    assert (result.queries, cell.arm.candidates) == (51, 1)
+    text = report.write_report(plan, tmp_path).read_text()
+    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0.75 | 0.50 | 0.12 |" in text
+    assert "Training preset: quick; PEBBLE: quick-sac." in text and "Written by" not in text

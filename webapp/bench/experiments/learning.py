@@ -1,0 +1,77 @@
+"""What an experiment's page says of policies that learn their rewards from answers about pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString
+
+from llm.methods import METHODS
+from webapp.base import charts
+from webapp.bench.chart_html import draw_figure
+from webapp.experiments import figures
+from webapp.experiments.candidates import describe_answers
+from webapp.experiments.models import Candidate, Experiment
+from webapp.experiments.options import format_value
+
+TRUTHS = {"reward": "the task's human-written reward", "metric": "the hidden metric"}
+
+
+@dataclass(frozen=True)
+class Learning:
+    """One policy: from how many answers it learned, and the figures of the sessions in which it asked for them."""
+
+    candidate: Candidate
+    address: str
+    """Of the candidate's page, where its charts can be downloaded."""
+
+    @property
+    def words(self) -> str:
+        return describe_answers(self.candidate)
+
+    @property
+    def sessions(self) -> Sequence[Mapping[str, Any]]:
+        return list(self.candidate.sessions)
+
+    @property
+    def chart(self) -> charts.Chart:
+        return figures.sessions_chart(self.sessions)
+
+    @property
+    def figure(self) -> SafeString:
+        return draw_figure(self.chart, f"{self.address}sessions")
+
+    @property
+    def asked(self) -> int:
+        """Pairs; those that were skipped are asked in place of by others."""
+        return sum(session["asked"] for session in self.sessions)
+
+
+def read_learning(experiment: Experiment, url: str) -> tuple[Learning, ...]:
+    """Every policy of an experiment that asks about pairs; none of others. `url`: of its page."""
+    if not experiment.asks_pairs:
+        return ()
+    rows = Candidate.objects.filter(iteration__experiment=experiment).exclude(status=Candidate.Status.ASIDE)
+    rows = rows.select_related("iteration").only("iteration__number", "index", "status", "sessions")
+    return tuple(Learning(row, f"{url}{row.key}/") for row in rows)
+
+
+def describe_plan(experiment: Experiment) -> str:
+    """How many answers about what; empty where it asks about no pairs."""
+    if not experiment.asks_pairs:
+        return ""
+    value_of = METHODS[experiment.method].value_of
+    queries, segment = (value_of(name, experiment.options) for name in ("queries", "segment"))
+    about = f"segments of {segment} steps" if segment else "whole episodes"
+    return f"{queries:,} answers about pairs of {about}"
+
+
+def describe_teacher(experiment: Experiment) -> str:
+    """Who answers, and how."""
+    if not experiment.asks_pairs:
+        return ""
+    truth = TRUTHS[str(METHODS[experiment.method].value_of("truth", experiment.options))]
+    errs = ", ".join(f"{name} {format_value(value)}" for name, value in sorted(experiment.judge_options.items()))
+    return f"a simulated teacher compares {truth}{f', with {errs}' if errs else ''}"
