@@ -1,4 +1,4 @@
-"""PrefPPO, PEBBLE and SURF ask for one training, whose policy learns from answers about pairs, and for nothing else."""
+"""PrefPPO and its successors ask for one training, whose policy learns from answers about pairs, and nothing else."""
 
 import dataclasses
 
@@ -25,7 +25,8 @@ def open_training(name="prefppo", **options):
 def test_one_policy_without_a_program_learns_by_the_methods_own_algorithm(name):
     _, asked = open_training(name, queries=1500, truth="metric")
     assert isinstance(asked, Train) and [(c.id, c.source) for c in asked.candidates] == [("1-1", "")]
-    assert asked.pairs == Pairs(name, 1500, "metric", 50, "disagreement")
+    usual = METHODS[name].value_of("selection", {})
+    assert asked.pairs == Pairs(name, 1500, "metric", 50, usual)
 
 
 @pytest.mark.parametrize("name", LEARNING)

@@ -128,6 +128,7 @@ def test_the_command_line_takes_the_settings_of_the_methods_algorithm(capsys: py
 
 # --- pages and files ------------------------------------------------------------------------------------------
 
+SORTED = {"left_out": 5, "turned": 3}
 FIRST = Session(1, 2048, 9, 1, 2, 7, 12, 0.96, None, None, None)
 SECOND = Session(2, 4096, 42, 0, 0, 49, 3, 1.0, 0.75, 0.5, 0.125)
 
@@ -164,6 +165,16 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
     assert "<dd>51</dd>" in page, "pairs asked"
     numbers = staff.get(f"/bench/{row.public_id}/1-1/sessions.csv").content.decode()
     assert "right on new answers" in numbers and "0.75" in numbers
+
+
+def test_a_page_counts_the_answers_that_were_not_trusted(staff: Client) -> None:
+    row = create_learned(method="rime", preset="quick-sac")
+    address = f"/bench/{row.public_id}/"
+    assert "Turned round" not in html(staff.get(address))
+    sessions = [{**session, **SORTED} for session in row.winner.sessions]
+    Candidate.objects.update(sessions=sessions)
+    page = html(staff.get(address))
+    assert "Turned round" in page and "<td>5</td><td>3</td>" in page
 
 
 def test_other_experiments_say_nothing_of_sessions(staff: Client) -> None:

@@ -51,7 +51,8 @@ def read_sessions(job_dir: Path, index: int) -> list[Session]:
 
 def _read_session(row: dict[str, str]) -> Session:
     shares = {name: float(row[name]) if row[name] else None for name in SHARES}
-    return Session(**{name: int(value) for name, value in row.items() if name not in SHARES}, **shares)  # type: ignore[arg-type]
+    counts = {name: int(value) if value else None for name, value in row.items() if name not in SHARES}
+    return Session(**counts, **shares)  # type: ignore[arg-type]
 
 
 def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:

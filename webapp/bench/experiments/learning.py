@@ -36,6 +36,11 @@ class Learning:
         return list(self.candidate.sessions)
 
     @property
+    def sorts(self) -> bool:
+        """Whether answers that it does not trust are left out or turned round (RIME)."""
+        return any(session.get("left_out") is not None for session in self.sessions)
+
+    @property
     def chart(self) -> charts.Chart:
         return figures.sessions_chart(self.sessions)
 
