@@ -98,7 +98,7 @@ class PreferenceTraining:
             found = self._entropy.rewards(exploring, observations[exploring])
             for row, values in zip(exploring, found, strict=True):
                 rewards[groups[row]] = values.view(rewards.shape[1:])
-            self._warm_up(exploring, inputs, found)
+            self._learn_intrinsic(exploring, inputs, found)
         return rewards
 
     def newest(self, iteration: int) -> dict[int, Newest]:
@@ -189,7 +189,7 @@ class PreferenceTraining:
         seen = (tensor[self.groups, :, : self._worlds] for tensor in (truths, counts, ended))
         self._segments.add(inputs[:, :, : self._worlds], *seen)
 
-    def _warm_up(self, exploring: Sequence[int], inputs: Tensor, intrinsic: Tensor) -> None:
+    def _learn_intrinsic(self, exploring: Sequence[int], inputs: Tensor, intrinsic: Tensor) -> None:
         """Have models that want it learn what their rows are rewarded with while they explore (RIME, section 4.2):
         `intrinsic` (exploring, B) of inputs (R, B, F).
         """
