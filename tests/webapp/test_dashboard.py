@@ -310,6 +310,16 @@ def test_work_that_nobody_takes_is_said(staff):
     assert "Is the worker running?" in html(staff.get(page("experiment", row)))
 
 
+def test_what_holds_work_up_is_said_once_and_instead_of_a_missing_worker(staff):
+    row = fake_workers.start_experiment(n=1)
+    fake_workers.do_work(row, until="Train")
+    minute_ago = timezone.now() - timedelta(minutes=1)
+    row.jobs.filter(kind="train").update(error="No disk space on lab", held_up_at=minute_ago, created_at=minute_ago)
+    shown = html(staff.get(page("experiment", row)))
+    assert shown.count("No disk space on lab") == 1 and "goes on by itself" in shown
+    assert "Is the worker running?" not in shown
+
+
 def test_a_task_without_a_metric_shows_no_scores(staff):
     person = rows.participant(rows.study(task="HumanoidJump"))
     rows.create_round(person)

@@ -20,7 +20,7 @@ from webapp.bench.experiments.retrainings import RetrainingTable, read_retrainin
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
 from webapp.bench.experiments.round_cards import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
-from webapp.experiments import figures, progress, revisions, upgrades
+from webapp.experiments import figures, held_up, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request
@@ -46,6 +46,8 @@ class ExperimentOverview:
     """Queued or running."""
     age: timedelta
     """The age of the oldest of these jobs, by the database's clock."""
+    held_up: str
+    """What outside of Prefine holds its work up, as workers report it; empty if nothing does."""
     queued_before: int
     """Jobs of other experiments that are ahead of this one's first."""
     time: WorkingTime
@@ -177,7 +179,7 @@ class ExperimentOverview:
     @property
     def nobody_works(self) -> bool:
         """Whether work has waited for long and no worker took any of it."""
-        if not self.jobs or self.experiment.paused or self.queued_before or self.busy:
+        if not self.jobs or self.experiment.paused or self.queued_before or self.busy or self.held_up:
             return False
         return self.age > LONGEST_QUIET
 
@@ -186,7 +188,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
     """Everything about one experiment, in a fixed number of queries however many rounds it has."""
     rows = experiment.jobs.filter(status__in=ACTIVE).select_related("request").annotate(read_at=Now())
     age = max((row.read_at - row.created_at for row in rows), default=timedelta())
-    jobs = tuple(rows)
+    jobs, stopped = tuple(rows), [row.error for row in rows if held_up.is_shown(row, row.read_at)]
     spans, answers_aside = read_prompt_spans(experiment)
     time = read_working_time(experiment)
     return ExperimentOverview(
@@ -194,6 +196,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
         rounds=read_rounds(experiment, jobs, time, read_reused_trainings(experiment)),
         jobs=jobs,
         age=age,
+        held_up=stopped[0] if stopped else "",
         queued_before=_count_queued_before(jobs),
         time=time,
         usage=sum_usage([experiment.pk]),
