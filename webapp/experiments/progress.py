@@ -26,7 +26,7 @@ JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.val
 """By phase, the judgement that people are asked for."""
 OWN_SECONDS = 10.0
 """Where no earlier training tells how long one takes, nothing is said before it has run for so long ..."""
-OWN_FRACTION, OWN_PATIENCE = 0.15, 60.0
+OWN_FRACTION, OWN_PATIENCE = 0.15, 180.0
 """... and has done this share of its work, or has run for this many seconds: early films begin after a tenth, take
 processors from it, and slow it down."""
 TRUSTED_FRACTION = 1 / 2
