@@ -13,6 +13,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.urls import reverse
 
 from llm.replay import read_record, replay
 from simulation import catalog
@@ -20,6 +21,7 @@ from tests.webapp import bench_rows
 from tests.webapp.dashboard_pages import html
 from tests.webapp.exports import Opened
 from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
+from tests.webapp.forms import experiment_form
 from trainer.preferences.sessions import Session
 from trainer.preferences.settings import Preferences
 from webapp.base.store import store
@@ -31,6 +33,12 @@ from webapp.experiments.models import Candidate, Clip, Experiment
 
 pytestmark = pytest.mark.django_db
 TINY = {"iterations": 12, "worlds": 16}
+
+
+@pytest.fixture
+def staff(client: Client) -> Client:
+    client.force_login(bench_rows.create_staff())
+    return client
 
 
 def check(**settings: Any) -> str:
@@ -66,6 +74,15 @@ def check(**settings: Any) -> str:
 def test_settings_that_cannot_learn_from_pairs_are_refused(chosen: dict[str, Any], refusal: str) -> None:
     said = check(**chosen)
     assert said.startswith(refusal) and bool(said) == bool(refusal)
+
+
+def test_the_form_says_which_settings_a_method_needs(staff: Client) -> None:
+    add, values = reverse("admin:experiments_experiment_add"), {"task": "Cartpole", "method": "pebble", "k": 1, "n": 1}
+    page = html(staff.post(add, experiment_form(**values)))
+    assert "PEBBLE trains with SAC: choose “Quick with SAC: two CPU cores, small tasks”" in page
+    assert not Experiment.objects.exists()
+    assert staff.post(add, experiment_form(**values, preset="quick-sac")).status_code == 302
+    assert Experiment.objects.get().model is None
 
 
 def test_the_teacher_errs_as_the_judges_options_say_and_compares_the_human_reward() -> None:
@@ -143,12 +160,6 @@ def create_learned(**values: Any) -> Experiment:
     store.publish(f"{request.run_key}/preferences/0.csv", b"session\n1\n2\n")
     row.refresh_from_db()
     return row
-
-
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(bench_rows.create_staff())
-    return client
 
 
 def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client) -> None:

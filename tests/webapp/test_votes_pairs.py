@@ -14,9 +14,10 @@ from webapp.votes.pair_generation import propose_pairs
 pytestmark = pytest.mark.django_db
 
 
-def finished(arm, seed, task="Ant", number=1, source=""):
+def finished(arm, seed, task="Ant", number=1, source=None):
     clip = poll_rows.winner(arm, number, task, seed)
-    Candidate.objects.filter(pk=clip.candidate_id).update(source=source or f"{arm} {seed} {number}")
+    source = f"{arm} {seed} {number}" if source is None else source
+    Candidate.objects.filter(pk=clip.candidate_id).update(source=source)
     return Experiment.objects.select_related("winner").get(pk=clip.candidate.iteration.experiment_id)
 
 
@@ -55,6 +56,8 @@ def test_equal_policies_and_pairs_that_are_there_are_named_and_left_out():
     other = [finished("OpenLoop", 4, source="same")]
     [one] = propose(poll, mine, other)  # another seed trains another policy
     assert not one.reason
+    [learned] = propose(poll, [finished("ICPL", 6, source="")], [finished("OpenLoop", 6, source="")])
+    assert not learned.reason, "without programs, these learned from answers of their own"
     pair_generation.add_pairs(poll, [one])
     assert "already" in propose(poll, mine, other)[0].reason and "already" in propose(poll, other, mine)[0].reason
     Clip.objects.filter(candidate=other[0].winner).update(status="failed")

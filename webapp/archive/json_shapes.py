@@ -42,6 +42,13 @@ SHAPES: dict[str, Any] = {
         "final_answer?": str,
         ...: MAYBE,
     },
+    "experiments.Candidate.sessions": [
+        {
+            **dict.fromkeys(("session", "samples", "asked", "equal", "skipped", "labels", "epochs"), WHOLE),
+            **dict.fromkeys(("accuracy", "accuracy_before", "correlation_before", "disagreement"), MAYBE),
+            ...: MAYBE,
+        }
+    ],
     "experiments.Request.payload": {
         "iteration?": WHOLE,
         "count?": WHOLE,

@@ -129,7 +129,8 @@ def _find_reason(first: Winner, second: Winner) -> str:
     """Why nobody could prefer one of these two."""
     if first.candidate == second.candidate:
         return "Both sides are the same experiment's winner."
-    if first.candidate.source.strip() != second.candidate.source.strip():
+    program = first.candidate.source.strip()
+    if program != second.candidate.source.strip() or not program:  # without one, a policy learned from its own answers
         return ""
     if first.clip is None:
         return "Both answers are the same, word for word."

@@ -70,13 +70,13 @@ def describe_plan(experiment: Experiment) -> str:
     value_of = METHODS[experiment.method].value_of
     queries, segment = (value_of(name, experiment.options) for name in ("queries", "segment"))
     about = f"segments of {segment} steps" if segment else "whole episodes"
-    return f"{queries:,} answers about pairs of {about}"
+    return f"{queries} answers about pairs of {about}"
 
 
 def describe_teacher(experiment: Experiment) -> str:
     """Who answers, and how."""
     if not experiment.asks_pairs:
         return ""
-    truth = TRUTHS[str(METHODS[experiment.method].value_of("truth", experiment.options))]
+    truth = str(METHODS[experiment.method].value_of("truth", experiment.options))
     errs = ", ".join(f"{name} {format_value(value)}" for name, value in sorted(experiment.judge_options.items()))
-    return f"a simulated teacher compares {truth}{f', with {errs}' if errs else ''}"
+    return f"a simulated teacher compares {TRUTHS.get(truth, truth)}{f', with {errs}' if errs else ''}"
