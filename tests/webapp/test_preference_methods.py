@@ -22,13 +22,13 @@ from tests.webapp.dashboard_pages import html
 from tests.webapp.exports import Opened
 from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
 from tests.webapp.forms import experiment_form
-from trainer.preferences.sessions import Session
+from trainer.preferences.sessions import Session, write_sessions
 from trainer.preferences.settings import Preferences
 from webapp.base.store import store
 from webapp.comparisons import experiment_results, planned_queries, published, report
 from webapp.comparisons.plan import Cell, Plan, parse_arm
 from webapp.experiments import headless, loop, repeating
-from webapp.experiments.execute.train import build_job, find_candidates
+from webapp.experiments.execute.train import build_job, find_candidates, save_sessions
 from webapp.experiments.models import Candidate, Clip, Experiment
 
 pytestmark = pytest.mark.django_db
@@ -188,6 +188,18 @@ def test_a_page_counts_the_answers_that_were_not_trusted(staff: Client) -> None:
     assert "Turned round" in page and "<td>5</td><td>3</td>" in page
 
 
+def test_a_page_shows_sessions_while_the_policy_trains(staff: Client, tmp_path: Path) -> None:
+    row = create_experiment(method="prefppo", k=1, n=1)
+    loop.start(row)
+    do_work(row, until="Train")
+    address, (candidate,) = f"/bench/{row.public_id}/", Candidate.objects.all()
+    assert "learns its reward from answers about pairs of its segments." in html(staff.get(address))
+    write_sessions(tmp_path, 0, [FIRST])
+    save_sessions(tmp_path, [candidate])
+    page = html(staff.get(address))
+    assert "segments, so far from 7." in page and "Reward model by session" in page
+
+
 def test_other_experiments_say_nothing_of_sessions(staff: Client) -> None:
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
     page = html(staff.get(f"/bench/{row.public_id}/"))
@@ -257,11 +269,11 @@ def test_published_scores_are_those_of_as_many_queries() -> None:
 
 
 def test_a_report_counts_what_was_asked_and_says_what_was_learned(tmp_path: Path) -> None:
-    plan = plan_of("pebble")
+    plan = plan_of("pebble", overrides={"iterations": 9})
     (cell,) = plan.cells()
     create_learned(method="pebble", preset="quick-sac", public_id=plan.public_id(Cell("Cartpole", plan.arms[0], 0)))
     (result,) = experiment_results.read_results(plan)
     assert (result.queries, cell.arm.candidates) == (51, 1)
     text = report.write_report(plan, tmp_path).read_text()
     assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0.75 | 0.50 | 0.12 |" in text
-    assert "Training preset: quick; PEBBLE: quick-sac." in text and "Written by" not in text
+    assert "Training preset: quick; PEBBLE: quick-sac; all with {'iterations': 9}." in text and "Written by" not in text

@@ -169,9 +169,11 @@ def _describe_settings(plan: Plan) -> str:
     roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
     others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
     robots = any(get_medium(task).filmed for task in plan.tasks)
-    other = {cell.arm.label: plan.find_preset(cell) for cell in plan.cells()}
-    besides = "".join(f"; {label}: {preset}" for label, preset in other.items() if preset != plan.preset)
-    preset = f" Training preset: {plan.preset}{besides}{changed}." if robots else ""
+    arms: dict[str, dict[str, None]] = {}
+    for cell in plan.cells():
+        arms.setdefault(plan.find_preset(cell), {})[cell.arm.label] = None
+    besides = "".join(f"; {', '.join(labels)}: {name}" for name, labels in arms.items() if name != plan.preset)
+    preset = f" Training preset: {plan.preset}{besides}{changed and f'; all{changed}'}." if robots else ""
     return f"Judge: {judge}.{preset}{written}{others} Seeds from {plan.seed}."
 
 

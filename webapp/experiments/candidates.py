@@ -77,7 +77,8 @@ def describe_answers(candidate: Candidate) -> str:
     tried = candidate.status in (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     answers = candidate.sessions[-1]["labels"] if candidate.sessions else 0
     if not tried:
-        return "No program: this policy learns its reward from answers about pairs of its segments."
+        so_far = f", so far from {answers}" if answers else ""
+        return f"No program: this policy learns its reward from answers about pairs of its segments{so_far}."
     if not answers:
         return "No program, and no answer about a pair: the training ended before a reward was learned."
     count = f"{answers:,} answer{'' if answers == 1 else 's'}"

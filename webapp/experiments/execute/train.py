@@ -16,7 +16,7 @@ from simulation import catalog
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.log_lines import MARK
-from trainer.preferences.sessions import Session, read_sessions
+from trainer.preferences.sessions import read_sessions
 from trainer.preferences.settings import Preferences
 from trainer.process import EXIT_DISK_FULL
 from trainer.records import (
@@ -74,7 +74,7 @@ def train(lease: Lease) -> None:
     try:
         with publisher.waiting(lease.beat_in_background):
             publisher.publish_job()
-        result = watch_training(lease, process, publisher, len(candidates))
+        result = watch_training(lease, process, publisher, candidates)
         if result is None and processes.stopping.is_set():  # a cluster ends all processes of a job at once
             raise Interrupted
     except (Interrupted, Paused):
@@ -138,7 +138,7 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
 
 
 def watch_training(
-    lease: Lease, process: subprocess.Popen[bytes], publisher: Publisher, count: int
+    lease: Lease, process: subprocess.Popen[bytes], publisher: Publisher, candidates: list[Candidate]
 ) -> TrainResult | None:
     """Report progress until the process ends. Returns its result, None if it left none. Raises Stopped."""
     filmed: set[int] = set()
@@ -150,7 +150,9 @@ def watch_training(
         progress = read_progress(publisher.folder)
         lease.beat(asdict(progress))
         publisher.publish_if_due()
-        for percent in find_filmable_percents(progress, count) - filmed if person else ():
+        if publisher.request.payload.get("pairs"):
+            save_sessions(publisher.folder, candidates)
+        for percent in find_filmable_percents(progress, len(candidates)) - filmed if person else ():
             with publisher.waiting(lease.beat_in_background):
                 published = publisher.try_to_publish()
             if published:
@@ -161,6 +163,15 @@ def watch_training(
     said.relay()
     lease.beat(asdict(read_progress(publisher.folder)))
     return read_result(publisher.folder)
+
+
+def save_sessions(folder: Path, candidates: list[Candidate]) -> None:
+    """Save the sessions that policies have held since, for pages to show while they train."""
+    for place, candidate in enumerate(candidates):
+        held = [asdict(session) for session in read_sessions(folder, place)]
+        if held != candidate.sessions:
+            candidate.sessions = held
+            candidate.save(update_fields=["sessions"])
 
 
 def find_filmable_percents(progress: Progress, count: int) -> set[int]:
@@ -180,9 +191,9 @@ def film_early(lease: Lease, request: Request, percent: int, active: set[int]) -
 
 def save_result(experiment: Experiment, request: Request, candidates: list[Candidate], result: TrainResult) -> None:
     """Save the results of a training, and order the final clips if they are watched before the judgement."""
-    folder = run_folder.get_folder(request)
-    for place, (candidate, outcome) in enumerate(zip(candidates, result.candidates, strict=True)):
-        save_outcome(candidate, outcome, read_sessions(folder, place))
+    for candidate, outcome in zip(candidates, result.candidates, strict=True):
+        save_outcome(candidate, outcome)
+    save_sessions(run_folder.get_folder(request), candidates)
     Run.objects.update_or_create(
         request=request,
         defaults={
@@ -201,13 +212,12 @@ def save_result(experiment: Experiment, request: Request, candidates: list[Candi
         request_results.complete(request, read_outcomes(request))
 
 
-def save_outcome(candidate: Candidate, outcome: CandidateResult, sessions: list[Session]) -> None:
+def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
     candidate.status = Candidate.Status.TRAINED if outcome.ok else Candidate.Status.FAILED
     candidate.reason = outcome.reason
     candidate.trace, candidate.metric_trace = outcome.trace, outcome.metric_trace
     candidate.rts, candidate.final_score = outcome.rts, outcome.final_score
-    candidate.sessions = [asdict(session) for session in sessions]
-    candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score", "sessions"])
+    candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score"])
 
 
 def read_outcomes(request: Request) -> Any:
