@@ -20,13 +20,16 @@ function tell() {
   }
 }
 
-/** A new method proposes its own K and N where those of the one before were left as they were. */
+/** A new method proposes its own K and N where those of the one before were left as they were, and settings of the algorithm that it is defined for: quick-sac for quick, and back. */
 function propose(select) {
   const [before, now] = [select.dataset.before, select.value].map((name) => document.querySelector(`[data-k][data-choice="${name}"]`)?.dataset);
   for (const name of ["k", "n"]) {
     const input = beside(select, "method", name);
     if (input && before && now && input.value === before[name]) input.value = now[name];
   }
+  const preset = beside(select, "method", "preset"), plain = preset?.value.replace(/-sac$/, "");
+  const wanted = now?.algorithm === "sac" ? `${plain}-sac` : plain;
+  if (preset && (now?.algorithm || before?.algorithm) && [...preset.options].some(({ value }) => value === wanted)) preset.value = wanted;
   select.dataset.before = select.value;
 }
 

@@ -244,6 +244,14 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
     k.fill("3")
     method.select_option("eureka")
     expect(k).to_have_value("3")  # somebody's own stays
+    preset = page.locator("[name=preset]")
+    method.select_option("pebble")
+    expect(preset).to_have_value("quick-sac")  # it is defined for SAC alone
+    method.select_option("prefppo")
+    expect(preset).to_have_value("quick")
+    method.select_option("surf")
+    method.select_option("icpl")
+    expect(preset).to_have_value("quick")
 
 
 def test_an_arm_that_is_added_tells_of_its_own_method(site, page):

@@ -48,9 +48,12 @@ class OptionsField(forms.CharField):
 
 
 def describe_methods(methods: Collection[Method] = tuple(OFFERED.values())) -> SafeString:
-    """What each method does and its own K and N; the form shows those of the chosen method (bench/admin.js)."""
-    rows = [(method.name, method.k, method.n, method.title, method.summary) for method in methods]
-    listed = format_html_join("", '<li data-choice="{}" data-k="{}" data-n="{}"><b>{}</b>: {}</li>', rows)
+    """What each method does, its own K and N, and its algorithm; the form shows those of the chosen method
+    (bench/admin.js).
+    """
+    rows = [(method.name, method.k, method.n, method.algorithm, method.title, method.summary) for method in methods]
+    item = '<li data-choice="{}" data-k="{}" data-n="{}" data-algorithm="{}"><b>{}</b>: {}</li>'
+    listed = format_html_join("", item, rows)
     return _render_choices("method", "What they do", listed)
 
 
