@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from tests.webapp import fake_workers
 from tests.webapp.rows import write_clip
+from trainer.preferences.sessions import Session
+from webapp.base.store import store
 from webapp.experiments import loop, workers
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Run, Worker
 
@@ -27,6 +31,23 @@ def create_finished_experiment(
     loop.start(row)
     fake_workers.do_work(row, failed)
     add_worker_results(row, clips)
+    return row
+
+
+SESSIONS = (
+    Session(1, 2048, 9, 1, 2, 7, 12, 0.96, None, None, None),
+    Session(2, 4096, 42, 0, 0, 49, 3, 1.0, 0.75, 0.5, 0.125),
+)
+
+
+def create_learned_experiment(**values: object) -> Experiment:
+    """A finished experiment whose policy held two sessions, with the files of its training."""
+    row = create_finished_experiment(k=1, n=1, clips=False, **{"method": "prefppo", **values})
+    Candidate.objects.filter(iteration__experiment=row).update(source="", sessions=[asdict(one) for one in SESSIONS])
+    request = row.requests.get()
+    store.publish(f"{request.run_key}/checkpoints/policies/0.pt", b"a policy")
+    store.publish(f"{request.run_key}/preferences/0.csv", b"session\n1\n2\n")
+    row.refresh_from_db()
     return row
 
 

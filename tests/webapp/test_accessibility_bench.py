@@ -23,7 +23,7 @@ client.force_login(ada)
 out["cookie"] = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
 cast = finished_study.create_finished_study()
 done, training = bench_rows.create_finished_experiment(failed=(1,)), bench_rows.create_training_experiment()
-failed = bench_rows.create_finished_experiment(n=1)
+failed, learned = bench_rows.create_finished_experiment(n=1), bench_rows.create_learned_experiment()
 Experiment.objects.filter(pk=failed.pk).update(status="failed")
 empty, open_poll = Study.objects.create(title="Empty", consent_text="c", contact="me"), poll_rows.poll(pairs=2)
 comparison = Comparison.objects.create(
@@ -58,8 +58,8 @@ pages = {
     "bench:workers": [[]],
     "bench:tasks": [[]],
     "bench:task": [["Cartpole"]],
-    "bench:experiment": [[row.public_id] for row in (done, training, failed)],
-    "bench:candidate": [[done.public_id, candidate.key]],
+    "bench:experiment": [[row.public_id] for row in (done, training, failed, learned)],
+    "bench:candidate": [[done.public_id, candidate.key], [learned.public_id, "1-1"]],
     "bench:lineage": [[done.public_id]],
     "account:account": [[]],
     "audit:index": [[]],

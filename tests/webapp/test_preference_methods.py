@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tests.webapp.dashboard_pages import html
 from tests.webapp.exports import Opened
 from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
 from tests.webapp.forms import experiment_form
-from trainer.preferences.sessions import Session, write_sessions
+from trainer.preferences.sessions import write_sessions
 from trainer.preferences.settings import Preferences
 from webapp.base.store import store
 from webapp.comparisons import experiment_results, planned_queries, published, report
@@ -146,24 +145,10 @@ def test_the_command_line_takes_the_settings_of_the_methods_algorithm(capsys: py
 # --- pages and files ------------------------------------------------------------------------------------------
 
 SORTED = {"left_out": 5, "turned": 3}
-FIRST = Session(1, 2048, 9, 1, 2, 7, 12, 0.96, None, None, None)
-SECOND = Session(2, 4096, 42, 0, 0, 49, 3, 1.0, 0.75, 0.5, 0.125)
-
-
-def create_learned(**values: Any) -> Experiment:
-    """A finished experiment whose policy held two sessions, with the files of its training."""
-    row = bench_rows.create_finished_experiment(k=1, n=1, clips=False, **{"method": "prefppo", **values})
-    sessions = [asdict(FIRST), asdict(SECOND)]
-    Candidate.objects.filter(iteration__experiment=row).update(source="", sessions=sessions)
-    request = row.requests.get()
-    store.publish(f"{request.run_key}/checkpoints/policies/0.pt", b"a policy")
-    store.publish(f"{request.run_key}/preferences/0.csv", b"session\n1\n2\n")
-    row.refresh_from_db()
-    return row
 
 
 def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client) -> None:
-    row = create_learned(judge_options={"mistake": 0.1})
+    row = bench_rows.create_learned_experiment(judge_options={"mistake": 0.1})
     for address in (f"/bench/{row.public_id}/", f"/bench/{row.public_id}/1-1/"):
         page = html(staff.get(address))
         assert "No program: this policy learned its reward from 49 answers about pairs of its segments." in page
@@ -179,7 +164,7 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
 
 
 def test_a_page_counts_the_answers_that_were_not_trusted(staff: Client) -> None:
-    row = create_learned(method="rime", preset="quick-sac")
+    row = bench_rows.create_learned_experiment(method="rime", preset="quick-sac")
     address = f"/bench/{row.public_id}/"
     assert "Turned round" not in html(staff.get(address))
     sessions = [{**session, **SORTED} for session in row.winner.sessions]
@@ -194,7 +179,7 @@ def test_a_page_shows_sessions_while_the_policy_trains(staff: Client, tmp_path: 
     do_work(row, until="Train")
     address, (candidate,) = f"/bench/{row.public_id}/", Candidate.objects.all()
     assert "learns its reward from answers about pairs of its segments." in html(staff.get(address))
-    write_sessions(tmp_path, 0, [FIRST])
+    write_sessions(tmp_path, 0, bench_rows.SESSIONS[:1])
     save_sessions(tmp_path, [candidate])
     page = html(staff.get(address))
     assert "segments, so far from 7." in page and "Reward model by session" in page
@@ -215,7 +200,7 @@ def test_a_draft_says_what_start_does_without_a_language_model(staff: Client) ->
 
 
 def test_the_winner_is_downloaded_without_a_reward(staff: Client) -> None:
-    row = create_learned()
+    row = bench_rows.create_learned_experiment()
     content = staff.get(f"/bench/{row.public_id}/winner.zip").content
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = {Path(name).name for name in archive.namelist()}
@@ -226,7 +211,7 @@ def test_the_winner_is_downloaded_without_a_reward(staff: Client) -> None:
 
 @pytest.mark.slow
 def test_an_export_has_the_sessions_and_no_empty_program(staff: Client) -> None:
-    row = create_learned()
+    row = bench_rows.create_learned_experiment()
     package = Opened(io.BytesIO(staff.post(f"/bench/data/experiment/{row.public_id}/").content))
     names = set(package.namelist())
     assert {"preferences/1/1-1.csv", "figures/experiment-1-1-1-sessions.svg"} <= names
@@ -271,7 +256,9 @@ def test_published_scores_are_those_of_as_many_queries() -> None:
 def test_a_report_counts_what_was_asked_and_says_what_was_learned(tmp_path: Path) -> None:
     plan = plan_of("pebble", overrides={"iterations": 9})
     (cell,) = plan.cells()
-    create_learned(method="pebble", preset="quick-sac", public_id=plan.public_id(Cell("Cartpole", plan.arms[0], 0)))
+    bench_rows.create_learned_experiment(
+        method="pebble", preset="quick-sac", public_id=plan.public_id(Cell("Cartpole", plan.arms[0], 0))
+    )
     (result,) = experiment_results.read_results(plan)
     assert (result.queries, cell.arm.candidates) == (51, 1)
     text = report.write_report(plan, tmp_path).read_text()
