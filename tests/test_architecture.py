@@ -1,4 +1,4 @@
-"""Pages of docs/ that name files name files that exist: where to change what; which tests hold a claim of security."""
+"""Pages of docs/ name files that exist and wrap: where to change what; which tests hold a claim of security."""
 
 import re
 from pathlib import Path
@@ -34,3 +34,14 @@ def test_the_tests_that_the_security_page_names_are_there():
     for name in named:
         places = (ROOT / "tests", ROOT / "tests/webapp")
         assert [path for place in places for path in place.glob(name.rstrip("/"))], f"{name} is not there"
+
+
+def test_pages_wrap_at_110_columns():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/decisions/*.md")]
+    long = [
+        f"{page.relative_to(ROOT)}:{number}"
+        for page in pages
+        for number, line in enumerate(page.read_text().splitlines(), 1)
+        if len(line) > 110 and not line.startswith(("|", "    ", "#", "!["))  # tables, code, titles and pictures stay
+    ]
+    assert long == []
