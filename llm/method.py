@@ -117,7 +117,7 @@ class Method:
         return settings(self.options, given, self.title)
 
     def value_of(self, name: str, given: Mapping[str, Any]) -> Value:
-        """The value of an option of its, given or the default."""
+        """The value of the option `name`: the given one, else its default."""
         default = next(option.default for option in self.options if option.name == name)
         return given.get(name, default)  # type: ignore[no-any-return]
 

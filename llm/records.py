@@ -125,7 +125,7 @@ class Pairs:
     """
 
     method: str
-    """The algorithm that learns: prefppo, pebble or surf."""
+    """The algorithm that learns: a name in trainer.preferences.settings.METHODS."""
     queries: int
     """Answers in all."""
     truth: str

@@ -134,10 +134,12 @@ class _Respondent:
         return Outcome(candidate, True, "", {"total": SAMPLES}, SAMPLES, rng.random(), states)
 
 
+class TooManySteps(MethodError):
+    """A flow goes on for more than MOST_STEPS."""
+
+
 def list_asked(problem: Problem, flow: Flow) -> Iterator[tuple[Request, Any]]:
-    """The requests of this flow from its first step to its last, each with its made-up answer. Raises MethodError after
-    MOST_STEPS.
-    """
+    """The requests of this flow from its first step to its last, each with its made-up answer. Raises TooManySteps."""
     respondent, steps = _Respondent(problem, 0), _begin(problem, flow)
     answer = None
     for number in range(MOST_STEPS):
@@ -147,7 +149,7 @@ def list_asked(problem: Problem, flow: Flow) -> Iterator[tuple[Request, Any]]:
             return
         answer = respondent.answer_step(step, number)
         yield from zip(step, answer, strict=True) if isinstance(step, list) else [(step, answer)]
-    raise MethodError(f"it goes on for more than {MOST_STEPS} steps")
+    raise TooManySteps(f"it goes on for more than {MOST_STEPS} steps")
 
 
 def count_answers(problem: Problem, flow: Flow) -> Counter[str]:
@@ -155,7 +157,7 @@ def count_answers(problem: Problem, flow: Flow) -> Counter[str]:
     out; those of MOST_STEPS where it goes on for longer.
     """
     answers = Counter[str]()
-    with suppress(MethodError):
+    with suppress(TooManySteps):
         for request, _ in list_asked(problem, flow):
             if isinstance(request, Write):
                 answers["writer"] += request.count

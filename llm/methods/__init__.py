@@ -14,6 +14,8 @@ METHODS: dict[str, Method] = {
 }
 OFFERED: dict[str, Method] = {name: method for name, method in METHODS.items() if method.offered}
 """Those that people choose among."""
+ASKING_PAIRS: tuple[str, ...] = tuple(name for name, method in METHODS.items() if method.asks_pairs)
+"""Those whose trainings also learn a reward, which takes other times than training alone."""
 
 
 def method(name: str) -> Method:

@@ -35,7 +35,7 @@ def learn(
 
 
 def describe(name: str, title: str, algorithm: str, selection: str, summary: str) -> Method:
-    """A method that trains one policy and asks nothing but pairs, selected so as a rule."""
+    """A method that trains one policy and asks nothing but pairs, selected by `selection` unless an option says so."""
     return Method(
         name,
         title,
@@ -46,8 +46,8 @@ def describe(name: str, title: str, algorithm: str, selection: str, summary: str
         most_k=1,
         n=1,
         options=(
-            Option("queries", 49, "Answers in all. ICPL asks 49 with K=6 and N=5.", low=1, high=1e6),
-            Option("segment", 50, "Control steps of a segment; 0: whole episodes.", low=0, high=1e6),
+            Option("queries", 49, "Answers in all. ICPL asks 49 with K=6 and N=5.", low=1, high=15_000),
+            Option("segment", 50, "Control steps of a segment; 0: whole episodes.", low=0, high=10_000),
             Option(
                 "truth",
                 "reward",
@@ -77,7 +77,7 @@ METHODS = (
         "PEBBLE",
         "sac",
         "disagreement",
-        "As PrefPPO, by SAC: after each session of answers, all that was lived through is rewarded again.",
+        "As PrefPPO, by SAC: after each session of answers, the whole replay buffer gets the new reward.",
     ),
     describe(  # Park et al. 2022
         "surf",

@@ -269,7 +269,7 @@ def test_a_training_that_was_copied_names_where_it_comes_from(staff):
         bench_rows.create_finished_experiment(k=2, n=2, clips=False, name=name) for name in ("first", "other")
     )
     reuse.report(row, row.requests.get(kind="Train", payload__iteration=2), first)
-    link = f'taken from <a href="{page("experiment", first)}">first</a>, where the same rewards were trained'
+    link = f'taken from <a href="{page("experiment", first)}">first</a>, where an equal training with the same seed'
     for address in (page("experiment", row), page("candidate", row, "2-1")):
         assert html(staff.get(address)).count(link) == 1
     assert "Not trained here" not in html(staff.get(page("candidate", row, "1-1")))

@@ -100,7 +100,10 @@ def test_an_experiment_without_pairs_trains_as_before() -> None:
     loop.start(row)
     do_work(row, until="Train")
     (request,) = find_open_requests(row)
-    assert build_job(row, request, find_candidates(request)).preferences == ()
+    candidates = find_candidates(request)
+    job = build_job(row, request, candidates)
+    assert job.preferences == ()
+    assert job.sources == tuple(candidate.source for candidate in candidates) and all(job.sources)
 
 
 def run_to_end(method: str = "prefppo", **values: Any) -> Experiment:

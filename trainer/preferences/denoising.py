@@ -34,6 +34,7 @@ def label_divergences(targets: Tensor, predicted: Tensor) -> Tensor:
     The authors' code has the cross-entropy, which is the same for decided answers. An answer that both are equal would
     be ln 2 away from a model that agrees.
     """
+    predicted = predicted.clamp_min(torch.finfo(predicted.dtype).tiny)  # a softmax that underflows: finite, and sorted
     return (torch.xlogy(targets, targets) - torch.xlogy(targets, predicted)).sum(-1)
 
 

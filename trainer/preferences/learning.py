@@ -64,7 +64,8 @@ class PreferenceTraining:
         """Candidate -> the last horizon's sum of learned rewards, and over how many steps: none before the first
         session.
         """
-        inputs, steps = info.num_obs + info.num_actions, self.settings[0].segment or info.episode_steps
+        inputs = info.num_obs + info.num_actions
+        steps = min(self.settings[0].segment or info.episode_steps, info.episode_steps)
         self._worlds, self._episode_steps = min(RECORDED_WORLDS, preset.worlds), info.episode_steps
         drawn = [derive_seed("reward model", seed) for seed in self.seeds]
         self._model = RewardModel(inputs, drawn, device, mixed_precision(torch.device(device)))

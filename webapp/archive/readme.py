@@ -27,6 +27,8 @@ What is here
   seeds.csv        every seed in one list
   code/            reward functions, <experiment>/<candidate>.py
   traces/          what each training went through, <experiment>/<candidate>.csv
+  preferences/     how reward models learned from answers about pairs, session by session, <experiment>/<candidate>.csv;
+                   only of methods that ask pairs
   replay/          each experiment as `python -m llm.replay` replays it, without a model or a simulator;
                    --lenient for one that saw an upgrade
   figures/         scores over the rounds, as drawing and as numbers

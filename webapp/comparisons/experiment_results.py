@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, IntegerField, Max, Q, QuerySet, Sum
 
+from llm.methods import ASKING_PAIRS
 from webapp.comparisons.plan import Arm, Plan
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
@@ -306,11 +307,12 @@ def measure_seconds_per_candidate(plan: Plan, settings: Iterable[tuple[str, str]
     """By task and preset, the seconds of all jobs of a candidate: writing, asking, training, filming.
 
     Averaged over the newest experiments on the task with the plan's other settings and writing model; tasks without any
-    are left out. Two queries, however many tasks there are.
+    are left out, and methods that learn a reward while they train. Two queries, however many tasks there are.
     """
     wanted = set(settings)
     tasks, presets = {task for task, _ in wanted}, {preset for _, preset in wanted}
     like = Q(experiment__task__in=tasks, experiment__preset__in=presets, experiment__overrides=dict(plan.overrides))
+    like &= ~Q(experiment__method__in=ASKING_PAIRS)
     done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1).order_by()
     trained = done.filter(kind=Job.Kind.TRAIN).values_list(*SETTINGS, "experiment").annotate(newest=Max("pk"))
     lately: dict[tuple[str, str], list[int]] = defaultdict(list)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from llm.methods import ASKING_PAIRS
 from llm.records import canonical
 from trainer.records import FINAL
 from webapp.experiments.courses import Course, read_course
@@ -104,10 +105,14 @@ def measure_load() -> float:
 def _measure(experiment: Experiment, step: str, names: tuple[str, ...], known: Known, each: bool = False) -> Usual:
     """Of experiments that share these settings; `each`: the seconds of one part (_count_parts)."""
     kind, _ = STEP_JOBS[step]
+    learns = step == "training" and experiment.asks_pairs  # its time follows the answers it learns from
+    names = (*names, "method", "options") if learns else names
     same = {f"experiment__{name}": getattr(experiment, name) for name in names}
     key = (f"{kind} {each}", canonical(same))
     if key not in known:
         like = Job.objects.filter(kind=kind, percent=FINAL if kind == Job.Kind.FILM else 0, **same)
+        if step == "training" and not learns:
+            like = like.exclude(experiment__method__in=ASKING_PAIRS)
         known[key] = _measure_jobs(like, step if each else "")
     return known[key]
 

@@ -42,7 +42,7 @@ def metric_chart(metric: str, metric_trace: Mapping[str, Any], complete: bool = 
 
 SESSION_SERIES = {
     "accuracy_before": "right on new answers",
-    "accuracy": "right on all answers, afterwards",
+    "accuracy": "right on those learned from",
     "correlation_before": "correlation with the true sums",
     "disagreement": "disagreement of the members",
 }

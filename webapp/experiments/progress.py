@@ -25,9 +25,9 @@ STEP_OF_JOB: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, the judgement that people are asked for."""
 OWN_SECONDS = 10.0
-"""Where no earlier training tells how long one takes, nothing is said before it has run for so long ..."""
+"""Where no earlier training tells how long one takes, nothing is said before it has run for these seconds."""
 OWN_FRACTION, OWN_PATIENCE = 0.15, 180.0
-"""... and has done this share of its work, or has run for this many seconds: early films begin after a tenth, take
+"""Nor before it has done this share of its work or run for this many seconds: early films begin after a tenth, take
 processors from it, and slow it down."""
 TRUSTED_FRACTION = 1 / 2
 """From this fraction of a job on, its own speed alone tells when it ends; before, earlier jobs count, too."""
@@ -257,7 +257,7 @@ def _find_step(state: _State) -> str:
         return "filming" if state.job and state.job.kind == Job.Kind.FILM else step
     if state.trained and not _awaits_next(state):
         return step
-    return "writing" if state.experiment.searches else "training"
+    return "writing" if state.experiment.writes else "training"
 
 
 def _awaits_next(state: _State) -> bool:
@@ -272,7 +272,7 @@ def _asks_people(experiment: Experiment) -> bool:
 def _list_steps(experiment: Experiment) -> dict[str, float]:
     """The steps that the round's judgement waits for, with their usual shares of the wait."""
     filmed = experiment.watched and experiment.medium.filmed
-    left_out = {name for name, there in (("writing", experiment.searches), ("filming", filmed)) if not there}
+    left_out = {name for name, there in (("writing", experiment.writes), ("filming", filmed)) if not there}
     return {name: share for name, share in SHARES.items() if name not in left_out}
 
 

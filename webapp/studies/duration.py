@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Avg
 
+from llm.methods import ASKING_PAIRS
 from llm.repetition_check import count_answers
 from simulation import catalog
 from webapp.experiments import loop
@@ -94,7 +95,8 @@ def _assume_training(arm: Arm) -> float | None:
     preset = catalog.task(arm.task).presets.get(arm.preset)
     if preset is None or preset.algorithm != "ppo":
         return None
-    before = Run.objects.filter(request__experiment__task=arm.task, seconds__gt=0, samples__gt=0).order_by("-pk")[:20]
+    before = Run.objects.filter(request__experiment__task=arm.task, seconds__gt=0, samples__gt=0)
+    before = before.exclude(request__experiment__method__in=ASKING_PAIRS).order_by("-pk")[:20]
     runs = [(run.samples, run.seconds) for run in before]
     speed = sum(s for s, _ in runs) / sum(t for _, t in runs) if runs else SAMPLES_PER_SECOND
     return arm.k * preset.samples / speed

@@ -130,11 +130,14 @@ def _find_reason(first: Winner, second: Winner) -> str:
     if first.candidate == second.candidate:
         return "Both sides are the same experiment's winner."
     program = first.candidate.source.strip()
-    if program != second.candidate.source.strip() or not program:  # without one, a policy learned from its own answers
+    if program != second.candidate.source.strip():
         return ""
     if first.clip is None:
         return "Both answers are the same, word for word."
-    trained = [(one.experiment.seed, one.experiment.preset, one.experiment.overrides) for one in (first, second)]
+    names = ["seed", "preset", "overrides"]
+    if not program:  # the policy learned its reward from answers about pairs
+        names += ["method", "options", "judge_options"]
+    trained = [[getattr(one.experiment, name) for name in names] for one in (first, second)]
     return "The same reward, trained with the same seed: the same policy." if trained[0] == trained[1] else ""
 
 

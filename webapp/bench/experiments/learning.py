@@ -50,7 +50,7 @@ class Learning:
 
     @property
     def asked(self) -> int:
-        """Pairs; those that were skipped are asked in place of by others."""
+        """Pairs asked, the skipped ones included; another pair is asked in place of a skipped one."""
         return sum(session["asked"] for session in self.sessions)
 
 

@@ -30,7 +30,7 @@ def copy_equal_training(request: Request, job: TrainJob, beat: run_folder.Beat) 
 def report(experiment: Experiment, request: Request, earlier: Experiment) -> None:
     """Log where a training was copied from, for the pages of its round and candidates, too."""
     number = request.payload["iteration"]
-    text = f"Round {number}: the same rewards were trained with the same seed in {earlier}; taken from there."
+    text = f"Round {number}: an equal training with the same seed was finished in {earlier}; taken from there."
     place = {"step": request.step, "slot": request.slot, "iteration": number, "experiment": str(earlier.public_id)}
     events.emit(experiment, "trained before", text, place)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from trainer.records import (
 )
 from webapp.base import processes
 from webapp.base.claims import Interrupted
+from webapp.base.database import CONNECTION_ERRORS
 from webapp.base.store import store
 from webapp.base.store_interface import DiskFull
 from webapp.experiments import events, jobs, request_results, run_folder, signals
@@ -151,7 +153,9 @@ def watch_training(
         lease.beat(asdict(progress))
         publisher.publish_if_due()
         if publisher.request.payload.get("pairs"):
-            save_sessions(publisher.folder, candidates)
+            with suppress(*CONNECTION_ERRORS), lease.confirm() as held:  # else it is saved a little later
+                if held:
+                    save_sessions(publisher.folder, candidates)
         for percent in find_filmable_percents(progress, len(candidates)) - filmed if person else ():
             with publisher.waiting(lease.beat_in_background):
                 published = publisher.try_to_publish()
@@ -166,12 +170,11 @@ def watch_training(
 
 
 def save_sessions(folder: Path, candidates: list[Candidate]) -> None:
-    """Save the sessions that policies have held since, for pages to show while they train."""
+    """Save the sessions that policies have held so far, for pages to show while they train."""
     for place, candidate in enumerate(candidates):
         held = [asdict(session) for session in read_sessions(folder, place)]
-        if held != candidate.sessions:
-            candidate.sessions = held
-            candidate.save(update_fields=["sessions"])
+        if held:
+            Candidate.objects.filter(pk=candidate.pk).exclude(sessions=held).update(sessions=held)
 
 
 def find_filmable_percents(progress: Progress, count: int) -> set[int]:

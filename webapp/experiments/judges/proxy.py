@@ -10,8 +10,11 @@ from webapp.experiments.judge import Judge, Plan
 
 
 def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
-    refusal = {"judge": f"{plan.task_title} has no metric: a person or a language model can judge it."}
-    return {} if metric else refusal
+    if metric:
+        return {}
+    if method.asks_pairs:
+        return {"method": f"{plan.task_title} has no metric, so no teacher can answer the pairs of {method.title}."}
+    return {"judge": f"{plan.task_title} has no metric: a person or a language model can judge it."}
 
 
 JUDGE = Judge(
