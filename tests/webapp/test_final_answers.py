@@ -70,5 +70,5 @@ def test_answers_of_an_earlier_version_get_theirs_and_can_go_back(transactional_
     kept = {"final_answer": "$5050$"}
     assert [row.metric_trace for row in Candidate.objects.all()] == [kept, {"subtasks": []}]
     call_command("migrate", "experiments", "0015", verbosity=0)
-    assert [row.metric_trace for row in Candidate.objects.all()] == [{}, {"subtasks": []}]
+    assert list(Candidate.objects.values_list("metric_trace", flat=True)) == [{}, {"subtasks": []}]
     call_command("migrate", "experiments", verbosity=0)

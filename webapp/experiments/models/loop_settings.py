@@ -205,11 +205,11 @@ class LoopSettings(models.Model):
         chosen, judge = methods.METHODS.get(self.method), judges.JUDGES.get(self.judge)
         if chosen is None or judge is None:
             return  # clean_fields reports it
+        if not self.medium.filmed:
+            self._clean_problem(chosen)
         refusals = dict(judge.find_refusals(self, info.metric, chosen))
         if "judge" in refusals:
             raise ValidationError(refusals)
-        if not self.medium.filmed:
-            self._clean_problem(chosen)
         if self.training_start == TrainingStart.UPRIGHT and not (
             self.medium.filmed and catalog.upright_policy(self.task, self.preset)
         ):
