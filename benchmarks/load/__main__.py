@@ -49,7 +49,7 @@ def main() -> None:
         options.waiting_seconds,
     )
     undo = {"PREFINE_UNDO_SECONDS": str(options.undo_seconds)}
-    setup = Setup(options.web, LEFT_OUT, worker_niceness=10, environment=undo)
+    setup = Setup(options.web, LEFT_OUT, environment=undo)
     with tempfile.TemporaryDirectory() as folder, start_site(Path(folder), setup) as site:
         result = asyncio.run(Crowd(site, sizes).run())
     print(f"\n{machine('django', 'uvicorn')}; {sizes.people} people in {sizes.experiments} experiments\n")
