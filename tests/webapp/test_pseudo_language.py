@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from playwright.sync_api import sync_playwright
 
+import webapp.urls  # noqa: F401  (its forms read the languages when they are loaded: not these)
 from tests.webapp import bench_rows, poll_rows, pseudo, rows
 from tests.webapp.sites import BROWSER, PATIENCE
 from webapp.problems.models import Problem

@@ -203,6 +203,7 @@ def test_it_goes_on_from_checkpoints_as_if_nothing_had_happened(tmp_path, make):
     assert torch.equal(first["model"]["flat"], second["model"]["flat"])
 
 
+@pytest.mark.exhaustive
 def test_a_run_killed_in_its_sessions_ends_as_an_unbroken_one(run, tmp_path):  # noqa: F811
     overrides = SHORT | {"iterations": 80}
     asked = replace(FEW, budget=4)
