@@ -34,7 +34,7 @@ def learn(
     return trained
 
 
-def describe(name: str, title: str, algorithm: str, selection: str, summary: str) -> Method:
+def describe_method(name: str, title: str, algorithm: str, selection: str, summary: str) -> Method:
     """A method that trains one policy and asks nothing but pairs, selected by `selection` unless an option says so."""
     return Method(
         name,
@@ -65,35 +65,35 @@ def describe(name: str, title: str, algorithm: str, selection: str, summary: str
 
 
 METHODS = (
-    describe(  # Lee et al. 2021, B-Pref
+    describe_method(  # Lee et al. 2021, B-Pref
         "prefppo",
         "PrefPPO",
         "ppo",
         "disagreement",
         "One policy explores, is asked about pairs of its segments, and learns a reward that it goes on with; by PPO.",
     ),
-    describe(  # Lee et al. 2021
+    describe_method(  # Lee et al. 2021
         "pebble",
         "PEBBLE",
         "sac",
         "disagreement",
         "As PrefPPO, by SAC: after each session of answers, the whole replay buffer gets the new reward.",
     ),
-    describe(  # Park et al. 2022
+    describe_method(  # Park et al. 2022
         "surf",
         "SURF",
         "sac",
         "disagreement",
         "PEBBLE that also learns from crops of segments, and from pairs that nobody answered where it is sure.",
     ),
-    describe(  # Hu et al. 2024
+    describe_method(  # Hu et al. 2024
         "qpa",
         "QPA",
         "sac",
         "uniform",
         "PEBBLE for few answers: it asks about the newest episodes, and learns more from them.",
     ),
-    describe(  # Cheng et al. 2024
+    describe_method(  # Cheng et al. 2024
         "rime",
         "RIME",
         "sac",

@@ -203,7 +203,7 @@ class RewardModel:
 
     @torch.no_grad()
     def approximate(self, rows: Sequence[int], x: Tensor, wanted: Tensor, steps: int, batch: int) -> None:
-        """Take so many steps towards the rewards `wanted` (rows, B) of inputs x (rows, B, F), by the mean squared error
+        """Take `steps` steps towards the rewards `wanted` (rows, B) of inputs x (rows, B, F), by the mean squared error
         of minibatches that are drawn at random (RIME, section 4.2).
         """
         for stack in self._stacks(range(len(rows))):

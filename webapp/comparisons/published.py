@@ -101,7 +101,7 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
 
 
 def _name_by_queries(method: Method, arm: Arm) -> tuple[str, ...]:
-    """The names under which the ICPL paper prints a method that learns from so many answers, and as usual otherwise."""
+    """The ICPL paper's names for a method with this number of answers; none where its other options were changed."""
     if set(dict(arm.options)) - {"queries"}:
         return ()
     return tuple(f"{method.title}-{name}" for name in QUERIES.get(method.value_of("queries", arm.settings), ()))

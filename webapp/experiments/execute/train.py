@@ -153,9 +153,7 @@ def watch_training(
         lease.beat(asdict(progress))
         publisher.publish_if_due()
         if publisher.request.payload.get("pairs"):
-            with suppress(*CONNECTION_ERRORS), lease.confirm() as held:  # else it is saved a little later
-                if held:
-                    save_sessions(publisher.folder, candidates)
+            save_new_sessions(lease, publisher.folder, candidates)
         for percent in find_filmable_percents(progress, len(candidates)) - filmed if person else ():
             with publisher.waiting(lease.beat_in_background):
                 published = publisher.try_to_publish()
@@ -169,12 +167,25 @@ def watch_training(
     return read_result(publisher.folder)
 
 
+def save_new_sessions(lease: Lease, folder: Path, candidates: list[Candidate]) -> None:
+    """Save the sessions that policies have held so far, for pages to show while they train. Where the database does not
+    answer, the next look saves them.
+    """
+    if all(len(read_sessions(folder, place)) == len(one.sessions) for place, one in enumerate(candidates)):
+        return
+    with suppress(*CONNECTION_ERRORS):
+        with lease.confirm() as held:
+            if held:
+                save_sessions(folder, candidates)
+        for candidate in candidates:
+            candidate.refresh_from_db(fields=["sessions"])
+
+
 def save_sessions(folder: Path, candidates: list[Candidate]) -> None:
-    """Save the sessions that policies have held so far, for pages to show while they train."""
+    """Save all sessions that policies have held."""
     for place, candidate in enumerate(candidates):
-        held = [asdict(session) for session in read_sessions(folder, place)]
-        if held:
-            Candidate.objects.filter(pk=candidate.pk).exclude(sessions=held).update(sessions=held)
+        sessions = [asdict(session) for session in read_sessions(folder, place)]
+        Candidate.objects.filter(pk=candidate.pk).update(sessions=sessions)
 
 
 def find_filmable_percents(progress: Progress, count: int) -> set[int]:
