@@ -191,6 +191,14 @@ class Environment:
             poses: np.ndarray = self._task.mocap(self._state.rows(torch.tensor([world])))[0].cpu().numpy()
         return poses
 
+    def poses(self, worlds: Tensor) -> Tensor:
+        """Qpos and mocap poses of these worlds (n, nq + 7 nmocap), float32 on this device: for films of many."""
+        with self.on_device():
+            shown = self._state.rows(worlds)
+            if not hasattr(self._task, "mocap"):
+                return shown.qpos
+            return torch.cat((shown.qpos, self._task.mocap(shown).flatten(1)), dim=1)
+
     def _start_physics(self) -> Physics:
         self._none_diverged = torch.zeros(self.num_envs, dtype=torch.bool, device=self.device)
         return self._start(self.model, self.num_envs, self.info.substeps, self._task.fields, self._threads)

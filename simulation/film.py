@@ -2,7 +2,8 @@
 
 Writes CLIP (H.264 in MP4) and its poster beside it (.jpg), and prints one JSON line per clip as it is finished:
 {"clip": ..., "ok": true or false, "error": "...", "seconds": ...}. The exit status is 1 if any clip failed; the others
-are unharmed. All clips have the same size, frame rate and encoder settings, and nothing in them tells them apart except
+are unharmed. All clips of a task last equally long, except those of rollouts that are filmed whole, as segments of a
+pair are. All have the same size, frame rate and encoder settings, and nothing in them tells them apart except
 what the robot does: no audio, no metadata, no time of creation.
 """
 
@@ -26,7 +27,7 @@ import numpy as np
 from simulation import catalog
 from simulation.opengl import FilmError
 from simulation.renderer import HEIGHT, WIDTH, RolloutRenderer
-from simulation.rollout import read_rollout
+from simulation.rollout import Rollout, read_rollout
 
 RATE = 30
 """Frames per second."""
@@ -63,12 +64,13 @@ def film(rollout_path: Path, clip: Path, renderers: dict[str, RolloutRenderer]) 
     info = catalog.task(rollout.task)
     if rollout.task not in renderers:
         renderers[rollout.task] = RolloutRenderer(rollout.task)
-    frames = renderers[rollout.task].frames(rollout, round(info.clip_seconds * RATE), RATE)
+    count = _count_frames(rollout) if rollout.whole else round(info.clip_seconds * RATE)
+    frames = renderers[rollout.task].frames(rollout, count, RATE)
     clip.parent.mkdir(parents=True, exist_ok=True)
     poster = clip.with_suffix(".jpg")
     parts = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in (poster, clip)}
     try:
-        encode(frames, parts[clip], parts[poster])
+        encode(frames, parts[clip], parts[poster], min(POSTER_FRAME, count - 1))
         for path, part in parts.items():  # the poster first, so that every clip has one
             os.replace(part, path)
     finally:
@@ -76,14 +78,19 @@ def film(rollout_path: Path, clip: Path, renderers: dict[str, RolloutRenderer]) 
             part.unlink(missing_ok=True)
 
 
-def encode(frames: Iterator[np.ndarray], clip: Path, poster: Path) -> None:
+def _count_frames(rollout: Rollout) -> int:
+    """The frames of a clip that ends with its rollout."""
+    return int((len(rollout.qpos) - 1) * rollout.control_dt * RATE) + 1
+
+
+def encode(frames: Iterator[np.ndarray], clip: Path, poster: Path, poster_frame: int = POSTER_FRAME) -> None:
     """Pipe frames (HEIGHT, WIDTH, 3) uint8 through ffmpeg into `clip`; one of them becomes `poster`."""
     with _start(ffmpeg.output(_raw(), str(clip), **ENCODER)) as encoder:
         pixels = cast(IO[bytes], encoder.stdin)
         try:
             for index, frame in enumerate(frames):
                 pixels.write(frame.data)
-                if index == POSTER_FRAME:
+                if index == poster_frame:
                     _still(frame.tobytes(), poster)
             _finish(encoder)
         except BrokenPipeError:

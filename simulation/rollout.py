@@ -30,6 +30,8 @@ class Rollout:
     goal reached; None where that was not recorded."""
     components: dict[str, np.ndarray] = field(default_factory=dict)
     """Reward component (also "total") -> (T,) float32, its value in each state; empty where that was not recorded."""
+    whole: bool = False
+    """Whether its clip is as long as it is; else as long as all clips of the task."""
 
 
 def write_rollout(
@@ -41,9 +43,12 @@ def write_rollout(
     mocap: np.ndarray | None = None,
     fell: np.ndarray | None = None,
     components: Mapping[str, np.ndarray] | None = None,
+    whole: bool = False,
 ) -> None:
     """Write qpos (T, nq), restart (T,), mocap (T, nmocap, 7), fell (T,) and the (T,) values of each component of one
     world to `path` (.npz), replacing it atomically. Where `fell` is not given, every restart counts as a fall.
+
+    `whole`: its clip is as long as it is, not as long as all clips of the task.
 
     Raises ValueError when the shapes do not fit or a pose is not finite.
     """
@@ -56,6 +61,7 @@ def write_rollout(
         mocap,
         None if fell is None else np.asarray(fell, dtype=bool),
         {name: np.asarray(values, dtype=np.float32) for name, values in (components or {}).items()},
+        whole,
     )
     _require_sound(rollout)
     path = Path(path)
@@ -71,6 +77,7 @@ def write_rollout(
                 restart=rollout.restart,
                 mocap=rollout.mocap,
                 fell=rollout.restart if rollout.fell is None else rollout.fell,
+                whole=np.bool_(whole),
                 names=np.array(list(rollout.components), dtype=np.str_),
                 values=np.array(list(rollout.components.values()), dtype=np.float32).reshape(-1, len(qpos)),
             )
@@ -94,6 +101,7 @@ def read_rollout(path: Path) -> Rollout:
                 components=dict(zip(map(str, data["names"]), data["values"].astype(np.float32), strict=True))
                 if "names" in data
                 else {},
+                whole=bool(data["whole"]) if "whole" in data else False,
             )
     except FileNotFoundError as error:
         raise ValueError(f"there is no rollout file {path}") from error

@@ -33,6 +33,9 @@ class Horizon:
     """(K,) number of episodes that ended."""
     diverged: Tensor = field(repr=False)
     """(K,) worlds whose state went non-finite."""
+    poses: Tensor = field(repr=False)
+    """(K, T, W, P): how the first W worlds stood before each step, as Environment.poses has it; W = 0 where nobody
+    films them."""
 
 
 class Collector:
@@ -41,9 +44,14 @@ class Collector:
     Rewards do not act on the worlds, so each is called once for the whole horizon: the inputs of every step are kept.
     """
 
-    def __init__(self, env: Environment, scorers: list[Scorer], shared_experience: bool = False) -> None:
-        """`shared_experience`: score all slices with every candidate's reward."""
+    def __init__(
+        self, env: Environment, scorers: list[Scorer], shared_experience: bool = False, filmed_worlds: int = 0
+    ) -> None:
+        """`shared_experience`: score all slices with every candidate's reward. `filmed_worlds`: W, how many worlds of
+        each candidate have their poses recorded.
+        """
         self.env = env
+        self.filmed_worlds = filmed_worlds
         self.scorers = scorers
         self.shared_experience = shared_experience
         self.ages = torch.zeros(env.num_envs, dtype=torch.int64, device=env.device)
@@ -57,11 +65,13 @@ class Collector:
         reached: list[dict[str, Tensor | float]] = []
         steps: list[Step] = []
         lengths: list[Tensor] = []
+        poses: list[Tensor] = []
         final_observations: dict[int, Tensor] = {}
         for t, exploration in enumerate(noise.unbind(1)):
             action, mean = learner.act(self._group(observations[-1]), exploration)
             actions.append(action.flatten(0, 1))
             means.append(mean.flatten(0, 1))
+            poses.append(self._record_poses())
             step = env.step(actions[-1])
             steps.append(step)
             reached.append(env.attributes)
@@ -101,6 +111,7 @@ class Collector:
             episode_steps=episodes.sum((1, 2)),
             episodes=(episodes > 0).sum((1, 2)),
             diverged=self._over_time([step.diverged for step in steps]).sum((1, 2)),
+            poses=torch.stack(poses, dim=1),
         )
 
     def keep(self, groups: list[int]) -> None:
@@ -108,6 +119,14 @@ class Collector:
         self.ages = self._group(self.ages)[groups].flatten()
         self.env.keep(groups)
         self.scorers = [self.scorers[group] for group in groups]
+
+    def _record_poses(self) -> Tensor:
+        """How the filmed worlds stand (K, W, P)."""
+        if not self.filmed_worlds:
+            return torch.zeros(self.env.groups, 0, 0)
+        firsts = torch.arange(self.env.groups, device=self.env.device).unsqueeze(1) * self.env.worlds
+        worlds = firsts + torch.arange(self.filmed_worlds, device=self.env.device)
+        return self.env.poses(worlds.flatten()).view(*worlds.shape, -1)
 
     def _group(self, values: Tensor) -> Tensor:
         """(N, ...) as (K, M, ...)."""

@@ -36,9 +36,11 @@ from trainer.candidate import EPISODE_LENGTH, LEARNED_REWARD, Candidate
 from trainer.collect import Collector, Horizon
 from trainer.learner import learner_for, mixed_precision
 from trainer.log_lines import say
+from trainer.preferences import exchange, questions
 from trainer.preferences.learning import PreferenceTraining
+from trainer.preferences.questions import count_recorded_worlds
 from trainer.preferences.sessions import write_sessions
-from trainer.process import EXIT_DISK_FULL, die_with_parent, memory_share
+from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, die_with_parent, memory_share
 from trainer.records import (
     FINAL,
     WARM,
@@ -133,15 +135,17 @@ class Lockstep:
         if saved is None and len(self.active) < len(self.candidates):
             env.keep([group for group, candidate in enumerate(self.candidates) if not candidate.reason])
         shared = self.job.shared_experience
-        self.collector = Collector(env, [scorers[c.index] for c in self.active], shared)
+        wanted = [self.job.preferences_of(c.index) for c in self.active]
+        filmed = count_recorded_worlds(wanted, self.preset)
+        self.collector = Collector(env, [scorers[c.index] for c in self.active], shared, filmed)
         mixed = mixed_precision(env.device)
         seeds = [self.job.seed_of(c.index) for c in self.active]
         self._noise = SharedNoise(seeds)
         self.learner = learner_for(self.info, self.preset, seeds, mixed, env.device, shared)
-        wanted = [self.job.preferences_of(c.index) for c in self.active]
         self._preferences = None
         if any(wanted):
-            self._preferences = PreferenceTraining(self.info, self.preset, wanted, seeds, env.device)
+            pose_size = env.poses(torch.zeros(1, dtype=torch.int64, device=env.device)).shape[1] if filmed else 0
+            self._preferences = PreferenceTraining(self.info, self.preset, wanted, seeds, env.device, pose_size)
         if saved is not None:
             env.load_state_dict(saved["env"])
             self.collector.ages = saved["ages"].to(env.device)
@@ -162,15 +166,23 @@ class Lockstep:
             if candidate.index in dropped and not candidate.reason:
                 candidate.reason = f"{dropped[candidate.index]} (after {candidate.samples} samples)"
 
-    def train(self) -> TrainResult:
-        """Train to the end of the budget, or until cancelled or no candidate is left."""
+    def train(self) -> TrainResult | None:
+        """Train to the end of the budget, or until cancelled or no candidate is left. None: it waits for answers, and
+        goes on when it is started again.
+        """
         self._write_progress("training")
         self._begun = time.monotonic()
-        while self.active and self.iteration < self.preset.iterations:
+        while self.active and (self._asks or self.iteration < self.preset.iterations):
             if (self.job_dir / "cancel").exists():
                 self._cancel()
                 break
-            self._iterate()
+            if self._asks:
+                self._hold_sessions()
+            else:
+                self._iterate()
+            if self._asks:
+                self._stop_to_wait()
+                return None
             filmed = self._film()
             self._report_and_save(save=filmed)
         for group, candidate in enumerate(self.active):
@@ -217,11 +229,37 @@ class Lockstep:
         self.iteration += 1
         self._drop_failed()
         if self.active and self._preferences is not None:
-            self._hold_sessions(self._preferences)
+            self._preferences.ask(self.iteration)
+            self._hold_sessions()
 
-    def _hold_sessions(self, preferences: PreferenceTraining) -> None:
-        for group in preferences.hold_sessions(self.learner, self.iteration):
+    @property
+    def _asks(self) -> bool:
+        """Whether sessions are due that were not held, since answers are missing."""
+        return self._preferences is not None and self._preferences.asks
+
+    def _hold_sessions(self) -> None:
+        """Hold the sessions that are due, unless answers from outside are missing."""
+        preferences = self._preferences
+        assert preferences is not None
+        answers = {}
+        for group, (query, segments) in preferences.list_asked_outside().items():
+            asked = questions.describe(query, segments)
+            index = self.active[group].index
+            given = exchange.read_answers(self.job_dir, index, asked)
+            if given is None:
+                questions.write(self.job_dir, index, self.info, self.collector.env.model.nq, asked, segments)
+            else:
+                answers[group] = [*exchange.read_earlier_answers(self.job_dir, index, asked.session), given]
+        if len(answers) < len(preferences.list_asked_outside()):
+            return
+        for group in preferences.hold_sessions(self.learner, self.iteration, answers):
             write_sessions(self.job_dir, self.active[group].index, preferences.sessions_of(group))
+
+    def _stop_to_wait(self) -> None:
+        """Save everything that a continuation with answers needs."""
+        self.seconds += time.monotonic() - self._clock
+        self._save()
+        self._write_progress("waiting")
 
     def _collect_and_update(self) -> Horizon:
         noise = self._noise.normal(self.preset.horizon, self.preset.worlds, self.info.num_actions)
@@ -352,6 +390,9 @@ class Lockstep:
         counts as one that the version before did not have.
         """
         job = {k: v for k, v in asdict(self.job).items() if k != "processes" and (v or k not in LATER_OPTIONS)}
+        for preferences in filter(None, job.get("preferences", ())):
+            if not preferences["outside"]:
+                del preferences["outside"]
         parts = [job, asdict(self.preset), *([] if self._device == "cpu" else [self._device])]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -371,9 +412,14 @@ class Lockstep:
         fraction = 1.0 if phase == "done" or not self.active else fraction
         write_json(
             self.folder / "progress.json",
-            Progress(phase=phase, fraction=fraction, samples=samples, candidates=candidates),
+            Progress(phase, fraction, samples=samples, candidates=candidates, waits_at=self._next_wait()),
         )
         self._reported_at = time.monotonic()
+
+    def _next_wait(self) -> float | None:
+        """The fraction of the training at which it stops next to wait for answers; None: it does not."""
+        due = self._preferences.find_next_session() if self.active and self._preferences is not None else None
+        return None if due is None else max(due, self.iteration) / self.preset.iterations
 
     def _result(self) -> TrainResult:
         return TrainResult(
@@ -384,8 +430,10 @@ class Lockstep:
         )
 
 
-def train_locked(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: int) -> TrainResult:
-    """Train in a locked process; an error that no single candidate caused fails them all, with its reason."""
+def train_locked(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: int) -> TrainResult | None:
+    """Train in a locked process; an error that no single candidate caused fails them all, with its reason. None: the
+    training waits for answers.
+    """
     try:
         if device != "cpu":
             lockstep.open()
@@ -404,7 +452,7 @@ def train_locked(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: i
 
 
 def main() -> int:
-    """Train one shard; its exit status is 0, or EXIT_DISK_FULL."""
+    """Train one shard; its exit status is 0, EXIT_WAITS or EXIT_DISK_FULL."""
     parser = argparse.ArgumentParser(prog="python -m trainer.lockstep", description="Train candidates FIRST..LAST-1.")
     parser.add_argument("job_dir", type=Path)
     parser.add_argument("first", type=int)
@@ -421,7 +469,10 @@ def main() -> int:
     lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads, device)
     try:
         memory_bytes = arguments.memory or memory_share(1)
-        write_json(lockstep.folder / "result.json", train_locked(lockstep, job_dir, device, memory_bytes))
+        result = train_locked(lockstep, job_dir, device, memory_bytes)
+        if result is None:
+            return EXIT_WAITS
+        write_json(lockstep.folder / "result.json", result)
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise

@@ -17,6 +17,8 @@ KEPT_PREFIXES = ("LC_", "MUJOCO_", "OMP_", "EGL_", "LIBGL_", "MESA_", "PYOPENGL_
 PR_SET_PDEATHSIG = 1
 EXIT_DISK_FULL = 74
 """Exit status of a process that stopped because a disk is full."""
+EXIT_WAITS = 75
+"""Exit status of a training that goes on when its pairs are answered (trainer.preferences.exchange)."""
 MOST_MEMORY, LEAST_MEMORY = 16 << 30, 1 << 30
 """Bytes that a training process may take beyond its libraries, where the machine has them: the largest preset needs a
 fraction. A reward that asks for more than there is must meet this limit, not the kernel's, which kills the process.

@@ -13,6 +13,7 @@ JOB_DIR/
   traces/<index>.csv             a row per interval that the RTS is the maximum over: samples, metric, episode_length,
                                  reward, reward/<component>; written at the end
   preferences/<index>.csv        where a candidate learns from pairs: a row per session, its figures
+  queries/, answers/             where others than a teacher answer its pairs: see trainer.preferences.exchange
   result.json                    TrainResult; its presence means that the run is over
   log.txt                        what the run printed
 """
@@ -96,12 +97,14 @@ class Progress:
     """Progress of a run; seconds_left is None until it can be estimated honestly."""
 
     phase: str = "starting"
-    """starting, training or done."""
+    """starting, training, waiting (for answers about pairs) or done."""
     fraction: float = 0.0
     seconds_left: float | None = None
     samples: int = 0
     samples_per_second: float = 0.0
     candidates: tuple[CandidateProgress, ...] = ()
+    waits_at: float | None = None
+    """The fraction at which it stops next to wait for answers; None: it does not."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from simulation.rewards.verdict import shorten
 from trainer.log_lines import say
-from trainer.process import EXIT_DISK_FULL, memory_share
+from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, memory_share
 from trainer.records import (
     WARM,
     CandidateProgress,
@@ -56,8 +56,8 @@ class ParentGone(Exception):
 
 
 def main() -> int:
-    """Run the job; exit status 0 when result.json holds results, 1 when it holds an error, EXIT_DISK_FULL when the disk
-    is full: then a later start goes on.
+    """Run the job; exit status 0 when result.json holds results, 1 when it holds an error. A later start goes on after
+    EXIT_DISK_FULL, and after EXIT_WAITS with answers.
     """
     parser = argparse.ArgumentParser(prog="python -m trainer.run", description="Train the job in this folder.")
     parser.add_argument("job_dir", type=Path)
@@ -91,6 +91,8 @@ def run(job_dir: Path, parent: int | None) -> int:
                 raise
             reason = f"{type(error).__name__}: {error}" if isinstance(error, OSError) else str(error)
             result = TrainResult(candidates=(), error=reason)
+    if result is None:
+        return EXIT_WAITS
     if result.error:
         with contextlib.suppress(OSError):
             print(result.error, file=sys.stderr, flush=True)
@@ -107,8 +109,10 @@ def lock_folder(job_dir: Path) -> Iterator[None]:
         yield
 
 
-def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextlib.ExitStack) -> TrainResult:
-    """Start or continue the shards and wait for them; the stack kills those that still run when it closes."""
+def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextlib.ExitStack) -> TrainResult | None:
+    """Start or continue the shards and wait for them; the stack kills those that still run when it closes. None: some
+    wait for answers about pairs.
+    """
     preset_of(job)
     if not job.sources:
         raise ValueError("the job has no reward functions: sources is empty")
@@ -133,6 +137,9 @@ def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextl
             write_json(job_dir / "progress.json", merge_progress(shards, "training", now))
             told = now
         time.sleep(POLL_SECONDS)
+    if any(shard.waits for shard in shards) and not cancelled:
+        write_json(job_dir / "progress.json", merge_progress(shards, "waiting", time.monotonic()))
+        return None
     write_json(job_dir / "progress.json", merge_progress(shards, "done", time.monotonic()))
     return merge_results(shards, bool(cancelled))
 
@@ -267,6 +274,7 @@ def merge_progress(shards: list[Shard], phase: str, now: float) -> Progress:
         samples=sum(part.samples for part in parts),
         samples_per_second=sum(speed[1] for speed in speeds if speed),
         candidates=tuple(candidates),
+        waits_at=min((part.waits_at for part in parts if part.waits_at is not None), default=None),
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trainer.calls import CallWatch, candidate_of, clear_mark, read_mark
 from trainer.log_lines import say
-from trainer.process import EXIT_DISK_FULL, clean_environment
+from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, clean_environment
 from trainer.records import Progress, drop_candidate, read_progress, read_result, shard_folder
 
 SPEED_SECONDS = 20.0
@@ -48,6 +48,8 @@ class Shard:
     watch: CallWatch = field(default_factory=CallWatch)
     reached: float = 0.0
     """The fraction of the training at the first of them."""
+    waits: bool = False
+    """Whether it ended to wait for answers about pairs: a later start goes on."""
     failure: str = ""
     """Why its candidates cannot be trained, once that is certain."""
     started: float = 0.0
@@ -84,7 +86,7 @@ class Shard:
 
     @property
     def done(self) -> bool:
-        """Whether it has a result, or certainly will have none."""
+        """Whether it has a result, waits for answers, or certainly will have no result."""
         return bool(self.failure) or self.process is None
 
     def over(self) -> bool:
@@ -99,6 +101,9 @@ class Shard:
         status = self.process.returncode
         if status == 0 and read_result(self.folder) is not None:
             self.process = None
+            return True
+        if status == EXIT_WAITS:
+            self.process, self.waits = None, True
             return True
         if status == EXIT_DISK_FULL:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -7,14 +7,17 @@ One iteration, PrefPPO (B-Pref, algorithm 2), PEBBLE (algorithm 1 and 2), SURF, 
 3. rows for which a session is due select pairs, get answers, and learn their reward model; their replay is relabelled,
    and after the first time what had learned values of the entropy begins again.
 
+Where answers come from outside, the training stops between selecting pairs and learning: what was selected is part of
+its state.
+
 Rows are candidates with preferences; others of the batch are left alone. No row depends on another.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -41,6 +44,18 @@ LEAST_SEGMENTS = 10
 """A row is asked about nothing before it has this many segments."""
 
 
+@dataclass(frozen=True)
+class Query:
+    """What a row is asked in one session."""
+
+    session: int
+    """From 1."""
+    places: list[int]
+    """Of the segments in the row's reservoir."""
+    pairs: Tensor
+    """(N, 2) indices of `places`."""
+
+
 class PreferenceTraining:
     """Reward models, segments and answers of the rows of one shard that learn from pairs."""
 
@@ -51,8 +66,11 @@ class PreferenceTraining:
         wanted: Sequence[Preferences | None],
         seeds: Sequence[int],
         device: torch.device | str = "cpu",
+        pose_size: int = 0,
     ) -> None:
-        """`wanted` and `seeds`: of each candidate in training; None: it learns from its reward function."""
+        """`wanted` and `seeds`: of each candidate in training; None: it learns from its reward function. `pose_size`:
+        numbers that say how a robot stands, where segments are to be filmed.
+        """
         self.preset = preset
         self.groups = [group for group, preferences in enumerate(wanted) if preferences is not None]
         """The candidate of each row, by its place in the batch."""
@@ -70,13 +88,19 @@ class PreferenceTraining:
         drawn = [derive_seed("reward model", seed) for seed in self.seeds]
         self._model = RewardModel(inputs, drawn, device, mixed_precision(torch.device(device)))
         last = [METHODS[one.method].last_episodes for one in self.settings]
-        self._segments = SegmentReservoir(inputs, self._worlds, steps, preset.horizon, last, self.seeds, device)
+        self._segments = SegmentReservoir(
+            inputs, self._worlds, steps, preset.horizon, last, self.seeds, device, pose_size
+        )
         warm = [METHODS[one.method].warm_start for one in self.settings]
         self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device, warm)
         self._discriminators = [_discriminator(one) for one in self.settings]
         self._deviations = [RunningNormalizer(1, 1, device) for _ in self.seeds]
         self._labels = [_no_labels(steps, inputs, device) for _ in self.seeds]
+        self._origins: list[list[tuple[int, int]]] = [[] for _ in self.seeds]
+        """(session, place in it) of each label."""
         self._learned = [False for _ in self.seeds]
+        self._queries: list[Query | None] = [None for _ in self.seeds]
+        """What each row is asked in the session that is due."""
 
     @torch.no_grad()
     def rewards(self, horizon: Horizon) -> Tensor:
@@ -115,10 +139,34 @@ class PreferenceTraining:
         return found
 
     @torch.no_grad()
-    def hold_sessions(self, learner: Learner, iteration: int) -> list[int]:
-        """Ask and learn in the rows for which a session is due after this many iterations; their candidates."""
-        held_by = {row: self._ask(row, iteration) for row in range(len(self.groups))}
-        asked = {row: held for row, held in held_by.items() if held is not None}
+    def ask(self, iteration: int) -> None:
+        """Select the pairs of the rows for which a session is due after this many iterations."""
+        self._queries = [self._select(row, iteration) for row in range(len(self.groups))]
+
+    @property
+    def asks(self) -> bool:
+        """Whether sessions are due that have not been held."""
+        return any(query is not None for query in self._queries)
+
+    def list_asked_outside(self) -> dict[int, tuple[Query, Segments]]:
+        """Candidate -> what it asks of others than its teacher, in the session that is due."""
+        asked = zip(self.groups, self.settings, self._queries, strict=True)
+        queries = {group: query for group, wanted, query in asked if wanted.outside and query is not None}
+        rows = {group: self.groups.index(group) for group in queries}
+        return {group: (query, self._segments.segments(rows[group], query.places)) for group, query in queries.items()}
+
+    @torch.no_grad()
+    def hold_sessions(
+        self, learner: Learner, iteration: int, outside: Mapping[int, Sequence[Sequence[str]]] | None = None
+    ) -> list[int]:
+        """Answer and learn in the rows that ask, after this many iterations; their candidates. `outside`: candidate ->
+        the answers of all its sessions so far, where no teacher gives them.
+        """
+        asked = {
+            row: self._answer(row, query, iteration, (outside or {}).get(self.groups[row]))
+            for row, query in enumerate(self._queries)
+            if query is not None
+        }
         fitted = [row for row in asked if len(self._labels[row])]
         ended = self._fit(fitted)
         for row, held in asked.items():
@@ -131,7 +179,16 @@ class PreferenceTraining:
             self._learned[row] = True
         if all(self._learned):
             self._entropy = None
+        self._queries = [None for _ in self.groups]
         return [self.groups[row] for row in asked]
+
+    def find_next_session(self) -> int | None:
+        """After how many iterations the training stops next to ask others than teachers; None: it does not."""
+        rows = range(len(self.groups))
+        asking = [row for row in rows if self.settings[row].outside and self._labels_left(row) > 0]
+        total = self.preset.iterations
+        due = [self.settings[row].session_iteration(len(self.sessions[row]), total) for row in asking]
+        return min((iteration for iteration in due if iteration < total), default=None)
 
     def sessions_of(self, group: int) -> list[Session]:
         """The sessions that a candidate of the batch has held."""
@@ -141,7 +198,8 @@ class PreferenceTraining:
         """Go on with these candidates of the batch only."""
         rows = [self.groups.index(group) for group in groups if group in self.groups]
         self.groups = [place for place, group in enumerate(groups) if group in self.groups]
-        for name in ("settings", "seeds", "sessions", "_deviations", "_labels", "_learned", "_discriminators"):
+        lists = ("settings", "seeds", "sessions", "_deviations", "_labels", "_origins", "_learned", "_discriminators")
+        for name in (*lists, "_queries"):
             setattr(self, name, [getattr(self, name)[row] for row in rows])
         for part in (self._model, self._segments, self._entropy):
             if part is not None:
@@ -155,7 +213,9 @@ class PreferenceTraining:
             "entropy": None if self._entropy is None else self._entropy.state_dict(),
             "deviations": [deviation.state_dict() for deviation in self._deviations],
             "labels": [[one.inputs, one.valid, one.targets] for one in self._labels],
+            "origins": self._origins,
             "learned": self._learned,
+            "queries": [None if one is None else [one.session, one.places, one.pairs] for one in self._queries],
             "discriminators": [None if one is None else one.state_dict() for one in self._discriminators],
             "sessions": [[asdict(session) for session in held] for held in self.sessions],
         }
@@ -172,7 +232,11 @@ class PreferenceTraining:
         for deviation, saved in zip(self._deviations, state["deviations"], strict=True):
             deviation.load_state_dict(saved)
         self._labels = [Labels(*(tensor.to(device) for tensor in saved)) for saved in state["labels"]]
+        saved_origins = state.get("origins") or [[] for _ in self._labels]  # files of earlier versions have none
+        self._origins = [[(session, place) for session, place in origins] for origins in saved_origins]
         self._learned = list(state["learned"])
+        if "queries" in state:
+            self._queries = [None if saved is None else Query(*saved) for saved in state["queries"]]
         saved_ones = state.get("discriminators", ())  # files of earlier versions have none
         for discriminator, saved in zip(self._discriminators, saved_ones, strict=False):
             if discriminator is not None:
@@ -187,8 +251,9 @@ class PreferenceTraining:
             if wanted.truth == "metric":
                 truths[group], counts[group] = horizon.step_metric[group], horizon.step_counts[group]
         ended = experience.terminated | experience.truncated
-        seen = (tensor[self.groups, :, : self._worlds] for tensor in (truths, counts, ended))
-        self._segments.add(inputs[:, :, : self._worlds], *seen)
+        truths, counts, ended = (tensor[self.groups, :, : self._worlds] for tensor in (truths, counts, ended))
+        poses = horizon.poses[self.groups] if horizon.poses.shape[2] else None
+        self._segments.add(inputs[:, :, : self._worlds], truths, counts, ended, poses)
 
     def _learn_intrinsic(self, exploring: Sequence[int], inputs: Tensor, intrinsic: Tensor) -> None:
         """Have models that want it learn what their rows are rewarded with while they explore (RIME, section 4.2):
@@ -206,27 +271,59 @@ class PreferenceTraining:
         self._deviations[row].update(values.view(1, -1, 1))
         return values / self._deviations[row].scale[0]
 
-    def _ask(self, row: int, iteration: int) -> dict[str, Any] | None:
-        """Select pairs, get answers and keep them; what a Session says of it, or None where none is held."""
-        wanted, number, labels = self.settings[row], len(self.sessions[row]), self._labels[row]
+    def _labels_left(self, row: int) -> int:
+        """How many more answers a row may learn from."""
+        return self.settings[row].budget - len(self._labels[row])
+
+    def _select(self, row: int, iteration: int) -> Query | None:
+        """The pairs of a row's session, or None where none is held."""
+        wanted, number, pool = self.settings[row], len(self.sessions[row]), self._segments.pool(row)
+        left, over = self._labels_left(row), wanted.outside and iteration >= self.preset.iterations
         due = wanted.session_iteration(number, self.preset.iterations)
-        left, pool = wanted.budget - len(labels), self._segments.pool(row)
-        if iteration < due or left <= 0 or len(pool) < LEAST_SEGMENTS:
+        if iteration < due or left <= 0 or len(pool) < LEAST_SEGMENTS or over:
             return None
-        seed = derive_seed("session", self.seeds[row], iteration)
-        segments, pairs, returns = self._select(row, pool, min(wanted.pairs, left), seed)
-        noise = Teacher(wanted.beta, wanted.gamma, wanted.mistake, wanted.skip, wanted.equal)
-        mean_step = self._segments.mean_step(row)
-        answers = answer_pairs(segments, pairs.tolist(), noise, mean_step, random.Random(seed))
+        generator = torch.Generator().manual_seed(derive_seed("session", self.seeds[row], iteration))
+        chosen = self._choose(row, pool, min(wanted.pairs, left), generator)
+        used, places = torch.unique(chosen, return_inverse=True)
+        return Query(number + 1, [pool[place] for place in used.tolist()], places.view(-1, 2))
+
+    def _choose(self, row: int, pool: Sequence[int], count: int, generator: torch.Generator) -> Tensor:
+        """Pairs (count, 2) of indices of the pool, by the row's selection."""
+        wanted = self.settings[row]
+        selection = wanted.selection or METHODS[wanted.method].selection
+        if selection == "uniform" or not self._learned[row]:
+            return draw_pairs(len(pool), count, generator)
+        drawn = draw_pairs(len(pool), CANDIDATES * count, generator)
+        used, places = torch.unique(drawn, return_inverse=True)
+        pairs = places.view(-1, 2)
+        segments = self._segments.segments(row, [pool[place] for place in used.tolist()])
+        returns = self._model.member_returns(row, segments.inputs, segments.valid)
+        probabilities = member_probabilities(returns, pairs.to(returns.device))
+        points = asked = returns.new_zeros(0, 1)
+        if "k-center" in selection:
+            points = segments.inputs.flatten(1)[pairs].flatten(1)
+            asked = self._labels[row].inputs.flatten(1)
+        return drawn[choose_pairs(selection, probabilities, points, asked, count)]
+
+    def _answer(
+        self, row: int, query: Query, iteration: int, outside: Sequence[Sequence[str]] | None
+    ) -> dict[str, Any]:
+        """Keep the answers to a row's pairs as labels; what a Session says of them."""
+        segments, pairs = self._segments.segments(row, query.places), query.pairs
+        if outside is not None:
+            self._take_back(row, outside)
+        answers = self._ask_teacher(row, segments, pairs, iteration) if outside is None else list(outside[-1])
+        returns = self._model.member_returns(row, segments.inputs, segments.valid) if self._learned[row] else None
         answered = [index for index, answer in enumerate(answers) if answer != "skip"]
-        device = labels.targets.device
+        labels, device = self._labels[row], self._labels[row].targets.device
         given = torch.tensor([TARGETS[answers[index]] for index in answered], device=device).view(-1, 2)
         kept = pairs[answered].to(device)
         more = (segments.inputs[kept], segments.valid[kept], given)
         before = (labels.inputs, labels.valid, labels.targets)
         self._labels[row] = Labels(*(torch.cat(both) for both in zip(before, more, strict=True)))
+        self._origins[row] = self._origins[row] + [(query.session, index) for index in answered]
         return {
-            "session": number + 1,
+            "session": query.session,
             "samples": iteration * self.preset.worlds * self.preset.horizon,
             "asked": len(pairs),
             "equal": answers.count("equal"),
@@ -235,29 +332,21 @@ class PreferenceTraining:
             **_figures_before(returns, segments, pairs, kept, given),
         }
 
-    def _select(self, row: int, pool: Sequence[int], count: int, seed: int) -> tuple[Segments, Tensor, Tensor | None]:
-        """The segments of a row that are to be asked about, the pairs (count, 2) of their indices, and the members'
-        summed rewards (3, S) of them, where there is a model.
-        """
-        wanted, generator = self.settings[row], torch.Generator().manual_seed(seed)
-        selection = wanted.selection or METHODS[wanted.method].selection
-        if not self._learned[row]:
-            selection = "uniform"
-        drawn = draw_pairs(len(pool), count if selection == "uniform" else CANDIDATES * count, generator)
-        used, places = torch.unique(drawn, return_inverse=True)
-        pairs = places.view(-1, 2)
-        segments = self._segments.segments(row, [pool[place] for place in used.tolist()])
-        if not self._learned[row]:
-            return segments, pairs, None
-        returns = self._model.member_returns(row, segments.inputs, segments.valid)
-        if selection == "uniform":
-            return segments, pairs, returns
-        probabilities = member_probabilities(returns, pairs.to(returns.device))
-        points = asked = returns.new_zeros(0, 1)
-        if "k-center" in selection:
-            points = segments.inputs.flatten(1)[pairs].flatten(1)
-            asked = self._labels[row].inputs.flatten(1)
-        return segments, pairs[choose_pairs(selection, probabilities, points, asked, count)], returns
+    def _ask_teacher(self, row: int, segments: Segments, pairs: Tensor, iteration: int) -> list[str]:
+        wanted = self.settings[row]
+        noise = Teacher(wanted.beta, wanted.gamma, wanted.mistake, wanted.skip, wanted.equal)
+        draws = random.Random(derive_seed("session", self.seeds[row], iteration))
+        return answer_pairs(segments, pairs.tolist(), noise, self._segments.mean_step(row), draws)
+
+    def _take_back(self, row: int, outside: Sequence[Sequence[str]]) -> None:
+        """Forget the labels whose answers were taken back since; then the reward model begins again, without them."""
+        labels, origins = self._labels[row], self._origins[row]
+        kept = [place for place, (session, index) in enumerate(origins) if outside[session - 1][index] != "skip"]
+        if len(kept) == len(origins):
+            return
+        self._labels[row] = Labels(labels.inputs[kept], labels.valid[kept], labels.targets[kept])
+        self._origins[row] = [origins[place] for place in kept]
+        self._model.begin_again(row)
 
     def _change_reward(self, learner: Learner, rows: Sequence[int], begin_again: bool) -> None:
         if not rows:

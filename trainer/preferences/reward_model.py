@@ -126,6 +126,7 @@ class RewardModel:
         """`seeds`: of each row's initial weights and of the orders in which it learns; `inputs`: F.
         `mixed_precision` runs the products between hidden layers, nearly all of the work, in bfloat16.
         """
+        self._seeds = list(seeds)
         self._dtype = torch.bfloat16 if mixed_precision else None
         self.layers = tuple(pairwise((inputs, *HIDDEN, 1)))
         self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -230,8 +231,16 @@ class RewardModel:
         """
         return [list(rows)] if self.flat.is_cuda else [[row] for row in rows]
 
+    def begin_again(self, row: int) -> None:
+        """Have a row forget all that it has learned."""
+        self._generators[row].manual_seed(self._seeds[row])
+        members = _members([row])
+        self.flat[members] = torch.stack([self._initial(self._generators[row]) for _ in members]).to(self.flat.device)
+        self.optimizer.restart(members)
+
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only."""
+        self._seeds = [self._seeds[row] for row in rows]
         self.flat = self.flat[_members(rows)]
         self.optimizer.keep(_members(rows))
         self._generators = [self._generators[row] for row in rows]

@@ -6,7 +6,8 @@ is no multiple long. So every step is in a segment, the end of every episode too
 unless an episode was shorter: B-Pref's code needs episodes of one length. Where `steps` is the length of the longest
 episode, segments are whole episodes.
 
-Shapes: R rows, T steps of a horizon, W recorded worlds a row, C places in the reservoir, L steps, F inputs.
+Shapes: R rows, T steps of a horizon, W recorded worlds a row, C places in the reservoir, L steps, F inputs, P numbers
+of a pose, where segments are to be filmed.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class Segments:
     """(S, L) bool: the steps that a segment has."""
     truths: Tensor
     """(S, L) what each step is worth to the teacher: the human-written reward, or the metric where it counts."""
+    poses: Tensor
+    """(S, L, P) how the robot stood before each step, as Environment.poses has it; P = 0 where nobody films it."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -60,18 +63,22 @@ class SegmentReservoir:
         last_episodes: Sequence[int | None],
         seeds: Sequence[int],
         device: torch.device | str = "cpu",
+        pose_size: int = 0,
     ) -> None:
-        """`last_episodes`, of each row: n, or None for all; `features`: F; `worlds`: W; `horizon`: the largest T."""
+        """`last_episodes`, of each row: n, or None for all; `features`: F; `worlds`: W; `horizon`: the largest T;
+        `pose_size`: P.
+        """
         rows, count = len(seeds), places(steps)
+        self._features = features
         self.steps, self.last_episodes = steps, list(last_episodes)
         self.device = torch.device(device)
         self._random = [random.Random(f"segments {seed}") for seed in seeds]
-        # a ring of the last steps of every world: inputs, worth, whether it counts
-        self._ring = torch.zeros(rows, steps + horizon, worlds, features + 2, device=device)
+        # a ring of the last steps of every world: inputs, worth, pose, whether it counts
+        self._ring = torch.zeros(rows, steps + horizon, worlds, features + pose_size + 2, device=device)
         self._next = 0
         self._ages = torch.zeros(rows, worlds, dtype=torch.int64)
         self._returns = torch.zeros(rows, worlds, dtype=torch.float64)
-        self._rows = torch.zeros(rows, count, steps, features + 1, device=device)
+        self._rows = torch.zeros(rows, count, steps, features + pose_size + 1, device=device)
         self._lengths = torch.zeros(rows, count, dtype=torch.int64)
         self._episodes = torch.full((rows, count), -1, dtype=torch.int64)
         """The number of episodes of the row that had ended before a segment's; -1 in an empty place."""
@@ -80,15 +87,17 @@ class SegmentReservoir:
         self._recent: list[list[tuple[float, int]]] = [[] for _ in seeds]
         """(return, steps) of each row's last episodes."""
 
-    def add(self, inputs: Tensor, truths: Tensor, counts: Tensor, ended: Tensor) -> None:
-        """Take in one horizon: inputs (R, T, W, F); truths, counts and ended (R, T, W).
+    def add(self, inputs: Tensor, truths: Tensor, counts: Tensor, ended: Tensor, poses: Tensor | None = None) -> None:
+        """Take in one horizon: inputs (R, T, W, F); truths, counts and ended (R, T, W); poses (R, T, W, P).
 
         `counts`: the steps at which `truths` says something; a segment without one cannot be judged and is not kept.
         """
         horizon, size = inputs.shape[1], self._ring.shape[1]
         at = (self._next + torch.arange(horizon)) % size
         worth = torch.where(counts, truths, 0.0)
-        self._ring[:, at.to(self.device)] = torch.cat((inputs, worth.unsqueeze(-1), counts.unsqueeze(-1)), dim=-1)
+        shown = inputs[..., :0] if poses is None else poses
+        steps = torch.cat((inputs, worth.unsqueeze(-1), shown, counts.unsqueeze(-1)), dim=-1)
+        self._ring[:, at.to(self.device)] = steps
         worth, ended = worth.cpu().double(), ended.cpu()
         for t in range(horizon):
             self._ages += 1
@@ -114,7 +123,8 @@ class SegmentReservoir:
         found = self._rows[row, torch.tensor(list(chosen), dtype=torch.int64, device=self.device)]
         lengths = self._lengths[row, list(chosen)].to(self.device).unsqueeze(1)
         valid = torch.arange(self.steps, device=self.device) >= self.steps - lengths
-        return Segments(found[..., :-1], valid, found[..., -1])
+        inputs, truths, poses = found.tensor_split((self._features, self._features + 1), dim=-1)
+        return Segments(inputs, valid, truths.squeeze(-1), poses)
 
     def mean_step(self, row: int) -> float:
         """What a step was worth on average in the row's last RECENT episodes; 0 before the first has ended.

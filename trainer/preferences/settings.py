@@ -97,6 +97,10 @@ class Preferences:
     """Pairs whose better one is worth less than this share of the recent mean are skipped."""
     equal: float = 0.0
     """Differences below this share of the recent mean are not seen."""
+    outside: bool = False
+    """Answers come from files (`trainer.preferences.exchange`), for which the training stops at each session; else the
+    simulated teacher gives them.
+    """
 
     @property
     def sessions(self) -> int:
@@ -119,6 +123,11 @@ class Preferences:
     def unsupervised_iterations(self, iterations: int) -> int:
         """Iterations before the first session, at least one."""
         return max(1, round(self.unsupervised * iterations))
+
+
+def count_segment_steps(seconds: float, info: TaskInfo) -> int:
+    """Control steps of a segment of so long; 0, which is whole episodes, for 0 seconds."""
+    return max(1, round(seconds / info.control_dt)) if seconds else 0
 
 
 def require_sound(preferences: Preferences, info: TaskInfo, preset: AnyPreset) -> None:

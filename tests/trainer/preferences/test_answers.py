@@ -14,7 +14,8 @@ def of(*truths):
     longest = max(map(len, truths))
     rows = [[0.0] * (longest - len(row)) + list(row) for row in truths]
     valid = [[False] * (longest - len(row)) + [True] * len(row) for row in truths]
-    return Segments(torch.zeros(len(rows), longest, 1), torch.tensor(valid), torch.tensor(rows))
+    inputs = torch.zeros(len(rows), longest, 1)
+    return Segments(inputs, torch.tensor(valid), torch.tensor(rows), inputs[..., :0])
 
 
 def ask(segments, mean_step=1.0, pairs=((0, 1),), **noise):
