@@ -12,13 +12,14 @@ from simulation.backends import choice
 from simulation.environment import Environment, _move
 from simulation.rewards.contract import compile_reward
 from simulation.worlds import Worlds
+from tests.simulation.every_task import TASKS
 
 pytestmark = pytest.mark.slow
 
 META = torch.device("meta")
 
 
-@pytest.mark.parametrize("name", catalog.tasks())
+@pytest.mark.parametrize("name", TASKS)
 def test_tasks_and_rewards_keep_to_the_device_of_their_worlds(name):
     info, model = catalog.task(name), mujoco_models.physics_model(name)
     task = importlib.import_module(f"simulation.tasks.{info.folder}.task").Task(model)

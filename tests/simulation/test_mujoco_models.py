@@ -10,7 +10,7 @@ from simulation.environment import Environment
 from simulation.rewards import dry_run
 
 GOOD = mujoco_models.model_path("Cartpole").read_text()
-COMMON = mujoco_models.model_path("Cartpole").parents[1] / "common.xml"
+TASKS = mujoco_models.model_path("Cartpole").parents[1]
 
 
 @pytest.fixture
@@ -20,7 +20,8 @@ def model(tmp_path, monkeypatch):
     def write(text: str) -> Path:
         path = tmp_path / "cartpole" / "model.xml"
         path.parent.mkdir(exist_ok=True)
-        (tmp_path / "common.xml").write_text(COMMON.read_text())
+        for shared in ("common.xml", "look.xml"):
+            (tmp_path / shared).write_text((TASKS / shared).read_text())
         path.write_text(text)
         monkeypatch.setattr(mujoco_models, "model_path", lambda task: path)
         return path

@@ -1,0 +1,107 @@
+"""A scripted Panda at a table: moves its tool centre point by damped least squares, without a learned policy."""
+
+import math
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+import torch
+
+from simulation.environment import Environment, Step
+
+OPEN, CLOSED = 1.0, -1.0
+SPEED = 3.0
+"""How much of the way is asked for in one step, in units of what a full action moves a hinge."""
+
+
+class Arm:
+    """Drives the one world of a task's environment through its actions, as a policy would."""
+
+    def __init__(self, task: str, seed: int = 0) -> None:
+        self.env = Environment(task, worlds=1, seed=seed)
+        self.data = mujoco.MjData(self.env.model)
+        self.step: Step | None = None
+        self.path = [self.env.qpos(0)]
+        self.mocap = [self.env.mocap(0)]
+
+    def get(self, name: str) -> np.ndarray:
+        """A reward input of the world, as float64."""
+        return self.env.attributes[name][0].numpy().astype(float)
+
+    @property
+    def ended(self) -> bool:
+        return self.step is not None and bool((self.step.truncated | self.step.terminated).item())
+
+    @property
+    def succeeded(self) -> bool:
+        """The episode ended with success, before its time was over."""
+        return self.ended and self.step.metric_counts.item() and self.step.metric.item() == 1.0
+
+    def move(self, place: Sequence[float], grip: float, steps: int, turn: np.ndarray | None = None) -> None:
+        """Drive the tool centre point towards a place in m until an episode ends, or for these steps.
+
+        `turn` is the hand's rotation as a matrix; without it the fingers point down, one beside the other along y.
+        """
+        turn = point_down(0.0) if turn is None else turn
+        for _ in range(steps):
+            if self.ended:
+                return
+            self.act(np.append(self._find_hinges(np.asarray(place), turn), grip))
+
+    def act(self, action: np.ndarray) -> None:
+        given = torch.tensor(action[: self.env.info.num_actions], dtype=torch.float32)
+        self.step = self.env.step(given[None])
+        self.path.append(self.env.qpos(0))
+        self.mocap.append(self.env.mocap(0))
+
+    def wait(self, steps: int, grip: float = CLOSED) -> None:
+        for _ in range(steps):
+            if not self.ended:
+                self.act(np.append(np.zeros(7), grip))
+
+    def put(self, qpos: dict[int, float], qvel: dict[int, float] | None = None) -> None:
+        """Put entries of the world's qpos and qvel to values."""
+        state = self.env.state_dict()
+        for index, value in qpos.items():
+            state["physics"][0, 1 + index] = value
+        for index, value in (qvel or {}).items():
+            state["physics"][0, 1 + self.env.model.nq + index] = value
+        self.env.load_state_dict(state)
+
+    def _find_hinges(self, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Actions of the seven hinges, within [-1, 1]: damped least squares on place and rotation."""
+        model, data = self.env.model, self.data
+        data.qpos[:] = self.env.qpos(0)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        site = model.site("tcp").id
+        linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+        mujoco.mj_jacSite(model, data, linear, angular, site)
+        jacobian = np.vstack((linear, angular))[:, :7]
+        wanted = np.concatenate((place - data.site_xpos[site], find_turn(data.site_xmat[site], turn)))
+        change = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-3 * np.eye(6), wanted)
+        action = SPEED * change / 0.1
+        return action / max(1.0, np.abs(action).max())
+
+
+def find_turn(now: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The rotation vector in the world that turns one matrix (9,) into another (3, 3)."""
+    first, second, difference, vector = np.empty(4), np.empty(4), np.empty(4), np.empty(3)
+    mujoco.mju_mat2Quat(first, now)
+    mujoco.mju_negQuat(first, first)
+    mujoco.mju_mat2Quat(second, wanted.ravel())
+    mujoco.mju_mulQuat(difference, second, first)
+    mujoco.mju_quat2Vel(vector, difference, 1.0)
+    return vector
+
+
+def point_down(yaw: float) -> np.ndarray:
+    """The fingers point straight down; the hand is turned by this angle about the vertical."""
+    side, down = np.array([math.sin(yaw), -math.cos(yaw), 0.0]), np.array([0.0, 0.0, -1.0])
+    return np.column_stack((np.cross(side, down), side, down))
+
+
+def find_yaw(pose: np.ndarray, symmetry: float = math.pi / 2) -> float:
+    """How far a pose (7,) is turned about the vertical, up to what a thing's symmetry leaves open."""
+    yaw = 2.0 * math.atan2(pose[5], pose[6])
+    return (yaw + symmetry / 2) % symmetry - symmetry / 2

@@ -1,0 +1,13 @@
+"""Tasks for `pytest.mark.parametrize`: of those that share their code, one is in the default tier."""
+
+import pytest
+
+from simulation import catalog
+
+AT_A_TABLE = [name for name, info in catalog.tasks().items() if "tcp_pose" in info.inputs]
+"""Panda at a table: `simulation/robots/tabletop.py` does most for all of them."""
+FIRST = "PickCube"
+TASKS = [
+    pytest.param(name, marks=pytest.mark.exhaustive if name in AT_A_TABLE and name != FIRST else ())
+    for name in catalog.tasks()
+]
