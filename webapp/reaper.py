@@ -15,7 +15,7 @@ from webapp.comparisons import background
 from webapp.comparisons.models import Comparison
 from webapp.experiments import jobs, leases, loop
 from webapp.experiments.models import Job
-from webapp.review import ballot, panels
+from webapp.review import ballot, pairs, panels
 from webapp.review.models import Vote
 from webapp.studies import assigning, enrolment
 from webapp.votes import lifecycle as polls
@@ -36,6 +36,7 @@ STEPS: tuple[Callable[[], object], ...] = (
     leases.requeue_abandoned,
     ballot.lock_due_votes,
     panels.settle_due_requests,
+    pairs.settle_due_sessions,
     assigning.begin_due,
     enrolment.finish_due,
     wake_idle_experiments,
@@ -57,6 +58,7 @@ def list_waiting() -> tuple[QuerySet[Any], ...]:
     return (
         Job.objects.filter(status__in=active).exclude(status=Job.Status.QUEUED, experiment__paused=True),
         Vote.objects.filter(undone_at=None, locked_at=None, request__experiment__status__in=ballot.LIVE),
+        pairs.list_waiting_sessions(),
         Comparison.objects.filter(status=Comparison.Status.RUNNING),
         polls.list_full_polls(),
         *(

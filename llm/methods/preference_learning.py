@@ -24,10 +24,14 @@ def learn(
     usual_selection: str,
     queries: int = 49,
     segment: int = 50,
+    seconds: float = 2.0,
     truth: str = "reward",
     selection: str = "",
 ) -> Steps:
-    """Train one policy by this method, and return its id. Raises MethodError where that failed."""
+    """Train one policy by this method, and return its id. Raises MethodError where that failed.
+
+    Who answers is not said here, and so not whether `segment` or `seconds` counts.
+    """
     pairs = Pairs(method, queries, truth, segment, selection or usual_selection)
     outcomes = yield Train(1, (Candidate("1-1", source=""),), pairs=pairs)
     (trained,) = by_id(1, outcomes)
@@ -47,7 +51,8 @@ def describe_method(name: str, title: str, algorithm: str, selection: str, summa
         n=1,
         options=(
             Option("queries", 49, "Answers in all. ICPL asks 49 with K=6 and N=5.", low=1, high=15_000),
-            Option("segment", 50, "Control steps of a segment; 0: whole episodes.", low=0, high=10_000),
+            Option("segment", 50, "Control steps of a teacher's segment; 0: whole episodes.", low=0, high=10_000),
+            Option("seconds", 2.0, "Seconds of a segment for people, 1 to 10; 0: whole episodes.", low=0.0, high=10.0),
             Option(
                 "truth",
                 "reward",

@@ -86,7 +86,7 @@
     const goesOn = same && (again || now.dataset.state === "waiting");
     if (!goesOn) {
       document.getElementById("announce").textContent = same ? state.querySelector(".ask, h1")?.textContent.trim() : now.dataset.title;
-      if (["review", "thanks", "failed"].includes(now.dataset.state)) notice(now.dataset.title);
+      if (["review", "pairs", "thanks", "failed"].includes(now.dataset.state)) notice(now.dataset.title);
     }
     if (!goesOn || refused) scrollTo({ top: 0 });
     if (!goesOn || refused || lost) state.focus({ preventScroll: true });

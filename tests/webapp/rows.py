@@ -12,9 +12,19 @@ import imageio_ffmpeg
 from django.conf import settings
 
 from llm.records import Candidate as MethodCandidate
-from llm.records import Choose, Judge, Outcome, Train, fingerprint, payload
+from llm.records import Choose, Judge, Outcome, Pairs, Train, fingerprint, payload
 from tests.webapp.servers import cache_folder
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Request
+from webapp.experiments.models import (
+    Candidate,
+    Clip,
+    Experiment,
+    Iteration,
+    Job,
+    PairSession,
+    Request,
+    Segment,
+    SegmentPair,
+)
 from webapp.studies import assigning
 from webapp.studies.models import Arm, Assignment, Participant, Study
 
@@ -86,6 +96,25 @@ def open_judgement(person: Participant, number: int = 1) -> Request:
     return _request(person, Judge(number, _outcomes(person, number)), step=10 * number + 1)
 
 
+def open_pairs(person: Participant, pairs: int = 3, session: int = 1) -> PairSession:
+    """A session of a training whose pairs people answer; each pair has two segments of its own."""
+    experiment = person.experiment
+    request = Request.objects.filter(experiment=experiment, kind="Train").first() or _request(
+        person, Train(1, (MethodCandidate("1-1", ""),), pairs=Pairs("prefppo", 49, "reward", 50, "uniform")), step=1
+    )
+    Job.objects.get_or_create(experiment=experiment, request=request, kind=Job.Kind.TRAIN, defaults={"status": "done"})
+    made = PairSession.objects.create(request=request, number=session, status=PairSession.Status.OPEN)
+    for number in range(pairs):
+        shown = [
+            Segment.objects.create(session=made, number=2 * number + side, status=Clip.Status.READY) for side in (0, 1)
+        ]
+        for side, segment in enumerate(shown):
+            write_clip(segment, 40 * number + 20 * side)
+        SegmentPair.objects.create(session=made, number=number, first=shown[0], second=shown[1])
+    Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
+    return made
+
+
 def open_final_choice(person: Participant) -> Request:
     """An open Choose request: the person picks among the rounds' first candidates."""
     Experiment.objects.filter(pk=person.experiment.pk).update(status=Experiment.Status.WAITING)
@@ -113,7 +142,7 @@ def _request(person: Participant, asked: Train | Judge | Choose, step: int) -> R
     )
 
 
-def write_clip(clip: Clip, hue: int) -> None:
+def write_clip(clip: Clip | Segment, hue: int) -> None:
     """Write a real clip and poster, which differ by colour, to the media store."""
     for name, data in zip((clip.video, clip.poster), _film(hue), strict=True):
         path = settings.DATA_DIR / "media" / name

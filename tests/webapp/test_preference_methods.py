@@ -59,10 +59,7 @@ def check(**settings: Any) -> str:
         ({"method": "pebble"}, "preset: PEBBLE trains with SAC: choose “Quick with SAC: two CPU cores, small tasks”"),
         ({"method": "surf", "task": "Ant"}, "preset: SURF trains with SAC: choose “Paper with SAC"),
         ({"judge": "model"}, "judge: A language model does not answer the pairs of PrefPPO"),
-        (
-            {"judge": "human"},
-            "method: A simulated teacher answers the pairs of PrefPPO: people cannot do that here yet.",
-        ),
+        ({"judge": "human"}, ""),
         ({"k": 2}, "k: PrefPPO trains at most 1 at once."),
         (
             {"method": "pebble", "preset": "quick-sac", "shared_experience": True},

@@ -25,6 +25,7 @@ from webapp.base.on_commit import run_after_commit
 from webapp.base.store import store
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
+from webapp.review import pairs
 from webapp.review.models import GoldSet, Vote
 from webapp.studies.models import Assignment, Outcome, Participant, Study, new_token
 from webapp.votes.models import Evaluator, Pair, Poll
@@ -76,7 +77,9 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
         else:
             redaction.redact_copies(experiment, *_collect_personal_words(experiment, people))
             counts += _delete_gold_sets(experiment) + _delete_experiment(experiment)
+    answered = pairs.find_pairs_of(keys)
     counts += _delete_rows(keys)
+    pairs.pool_again(answered)  # the policies that learned from them learn without them from their next session on
     for person in people:
         _anonymize_row(person)
     return Erased(dict(sorted(counts.items())))

@@ -24,7 +24,7 @@ from webapp.archive.versions import list_versions
 from webapp.archive.work import Task, Work
 from webapp.base import scratch
 from webapp.base.store import store
-from webapp.experiments.models import Clip
+from webapp.experiments.models import Clip, Segment
 from webapp.problems.models import Attachment
 from webapp.studies.models import Participant, Study
 from webapp.votes import lifecycle
@@ -145,6 +145,9 @@ def _list_media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
         clips = Clip.objects.filter(candidate__iteration__experiment__in=scope.experiments, status=Clip.Status.READY)
         for clip in clips.order_by("pk"):
             found += [(name, name) for name in (clip.video, clip.poster)]
+        segments = Segment.objects.filter(session__request__experiment__in=scope.experiments)
+        for segment in segments.filter(status=Clip.Status.READY).order_by("pk"):
+            found += [(name, name) for name in (segment.video, segment.poster)]
         for pair in Pair.objects.filter(poll__in=scope.polls).order_by("pk"):
             for file in (pair.first_file, pair.second_file):
                 found += [(name, name) for name in (lifecycle.make_copy_name(file, e) for e in ("mp4", "jpg"))]

@@ -12,7 +12,7 @@ from webapp.archive.models import Export, Import
 from webapp.base import scratch
 from webapp.base.store import store
 from webapp.experiments import run_folder
-from webapp.experiments.models import Clip, Experiment
+from webapp.experiments.models import Clip, Experiment, Segment
 from webapp.problems import missing_files
 from webapp.problems.models import Attachment
 from webapp.votes.models import Pair
@@ -44,7 +44,9 @@ def delete_orphans(dry_run: bool = False) -> list[str]:
 
 
 def _find_orphans() -> Iterator[str]:
-    yield from _find_without_row("clips", lambda name: Clip.objects.filter(name=name).exists())
+    yield from _find_without_row(
+        "clips", lambda name: any(model._default_manager.filter(name=name).exists() for model in (Clip, Segment))
+    )
     yield from _find_without_row(
         "votes", lambda name: Pair.objects.filter(Q(first_file=name) | Q(second_file=name)).exists()
     )

@@ -15,7 +15,7 @@ from django.contrib.staticfiles import finders
 
 STUDIO = (
     *("tokens.css", "studio/studio.css", "studio/people.css", "studio/questions.css", "studio/tell.css"),
-    "studio/votes.css",
+    *("studio/votes.css", "studio/pairs.css"),
 )
 BUNDLES = {"studio": STUDIO, "answers": (*STUDIO, "studio/answers.css")}
 

@@ -113,6 +113,8 @@ def _measure(experiment: Experiment, step: str, names: tuple[str, ...], known: K
         like = Job.objects.filter(kind=kind, percent=FINAL if kind == Job.Kind.FILM else 0, **same)
         if step == "training" and not learns:
             like = like.exclude(experiment__method__in=ASKING_PAIRS)
+        if step == "training":  # those that waited for people ran in slices
+            like = like.filter(request__pair_sessions=None)
         known[key] = _measure_jobs(like, step if each else "")
     return known[key]
 

@@ -10,11 +10,12 @@ from django.dispatch import receiver
 
 from webapp.base.on_commit import run_after_commit
 from webapp.base.store import store
-from webapp.experiments.models import Clip, Experiment
+from webapp.experiments.models import Clip, Experiment, Segment
 
 
 @receiver(post_delete, sender=Clip)
-def delete_clip_files(instance: Clip, **_: Any) -> None:
+@receiver(post_delete, sender=Segment)
+def delete_clip_files(instance: Clip | Segment, **_: Any) -> None:
     for name in (instance.video, instance.poster):
         run_after_commit(store.delete, name)
 

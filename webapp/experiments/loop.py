@@ -19,7 +19,7 @@ from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.records import Judged, Pick, Problem, list_shown, meaning, payload, result_to_json
 from simulation import catalog
 from webapp.base.database import read_now
-from webapp.experiments import events, jobs, provenance, request_results, revisions
+from webapp.experiments import events, jobs, pairs, provenance, request_results, revisions
 from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
 from webapp.experiments.kind import PersonChoice
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement, train
@@ -250,6 +250,7 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
     if isinstance(asked, records.Train):
         save_candidates(experiment, asked.candidates)  # those that no model wrote have no rows yet
     jobs.add(experiment, KINDS[kind].job, request)
+    pairs.wait_if_open(experiment, request)
     return False
 
 

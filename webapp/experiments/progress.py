@@ -24,6 +24,8 @@ SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 STEP_OF_JOB: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items()}
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, the judgement that people are asked for."""
+ANSWERING, ANSWERING_TEXT = "answering", "waiting for people to answer pairs"
+"""The phase of a training that has stopped to ask about pairs."""
 OWN_SECONDS = 10.0
 """Where no earlier training tells how long one takes, nothing is said before it has run for these seconds."""
 OWN_FRACTION, OWN_PATIENCE = 0.15, 180.0
@@ -53,7 +55,9 @@ class CandidateState:
 @dataclass(frozen=True)
 class Progress:
     phase: str
-    """draft, writing, training, filming, asking, judging, choosing, comparing, finished, failed, paused, cancelled."""
+    """draft, writing, training, filming, asking, judging, choosing, comparing, answering, finished, failed, paused,
+    cancelled.
+    """
     iteration: int
     """The round, from 1; 0 before the first."""
     n: int
@@ -73,6 +77,8 @@ class Progress:
     @property
     def waiting(self) -> str:
         """What people should do, in words; empty if nobody is waited for."""
+        if self.phase == ANSWERING:
+            return ANSWERING_TEXT
         return JUDGEMENT_BY_PHASE[self.phase].phase_text if self.phase in JUDGEMENT_BY_PHASE else ""
 
 
@@ -153,8 +159,9 @@ def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
 
 
 def _find_job(request: Request) -> Job | None:
-    """The request's newest job, except those for early clips."""
+    """The request's newest job, except those for early clips, and for pairs that are filmed."""
     jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
+    jobs = [job for job in jobs if job.kind != Job.Kind.PAIRS or job.status != Job.Status.DONE]
     return max(jobs, key=lambda job: job.pk, default=None)
 
 
@@ -172,7 +179,7 @@ def _find_first_jobs() -> dict[str, int]:
 
 def _build_progress(state: _State, known: Known) -> Progress:
     phase, n = _find_phase(state), state.experiment.rounds
-    if phase == "finished" or phase in JUDGEMENT_BY_PHASE:
+    if phase in ("finished", ANSWERING) or phase in JUDGEMENT_BY_PHASE:
         return Progress(phase, state.iteration, n, 1.0, 0.0)
     step = _find_step(state)
     fraction, left = _estimate(state, step, known)
@@ -245,6 +252,8 @@ def _find_phase(state: _State) -> str:
     judgement = KINDS[request.kind].judgement if request else None
     if judgement and _asks_people(experiment):
         return judgement.phase
+    if experiment.status == Experiment.Status.WAITING and request and experiment.asks_pairs:
+        return ANSWERING
     return _find_step(state)
 
 
@@ -254,7 +263,7 @@ def _find_step(state: _State) -> str:
     """
     step = KINDS[state.request.kind].step if state.request else "asking"
     if step == "training":
-        return "filming" if state.job and state.job.kind == Job.Kind.FILM else step
+        return "filming" if state.job and state.job.kind in (Job.Kind.FILM, Job.Kind.PAIRS) else step
     if state.trained and not _awaits_next(state):
         return step
     return "writing" if state.experiment.writes else "training"

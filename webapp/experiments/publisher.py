@@ -101,11 +101,11 @@ class Publisher:
             self._thread = threading.Thread(target=self._publish_quietly, args=[BACKGROUND_RATE], daemon=True)
             self._thread.start()
 
-    def publish(self) -> None:
-        """Publish all files so far."""
+    def publish(self, large: bool = False) -> None:
+        """Publish all files so far; `large`: checkpoints of any size, too."""
         if not self._needless:
             self.stop()
-            self._publish_all(beat=self._beat)
+            self._publish_all(beat=self._beat, large=large)
             self._at = time.monotonic()
 
     def try_to_publish(self) -> bool:
@@ -165,15 +165,15 @@ class Publisher:
         except OSError as error:
             log.warning("could not publish %s: %s", self.request, error)
 
-    def _publish_all(self, rate: float = float("inf"), beat: Beat = lambda: None) -> None:
+    def _publish_all(self, rate: float = float("inf"), beat: Beat = lambda: None, large: bool = False) -> None:
         # The trainer replaces files, so links keep a consistent state.
         with scratch.temporary_folder("publish") as kept:
             state = {name: kept / str(number) for number, name in enumerate(self._list_names(STATE))}
             for name, link in state.items():
                 link_replaced(self.folder / name, link)
             needed = {name: self.folder / name for name in self._list_names(NEEDED)}
-            small = {name: link for name, link in state.items() if link.stat().st_size <= MOST_CHECKPOINT}
-            for name, path in [*needed.items(), *small.items()]:
+            sent = {name: link for name, link in state.items() if large or link.stat().st_size <= MOST_CHECKPOINT}
+            for name, path in [*needed.items(), *sent.items()]:
                 if self._send(name, path, rate):
                     beat()
 

@@ -17,7 +17,10 @@ from webapp.base import scratch
 from webapp.base.store import store
 from webapp.experiments.models import Experiment, Request
 
-NEEDED = re.compile(r"rollouts/[^/]+\.npz|(traces|preferences)/[^/]+\.csv|checkpoints/(split\.json|policies/[^/]+\.pt)")
+NEEDED = re.compile(
+    r"rollouts/[^/]+\.npz|(traces|preferences)/[^/]+\.csv|queries/[^/]+\.(npz|json)"
+    r"|checkpoints/(split\.json|policies/[^/]+\.pt)"
+)
 """Files that others need: to film, to show, to export, to start from, to continue."""
 STATE = re.compile(r"checkpoints/shard-\d+-\d+/(checkpoint\.pt|(progress|result|dropped)\.json)")
 """The state of the training. It refers to NEEDED files, so it is published after them, as it was before."""
@@ -32,7 +35,8 @@ FOLDER = re.compile(r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?:-\d+)+(?:\
 MARK = "worker.txt"
 """Holds the name of the last worker that trained: other machines' folders are stale."""
 MOST_CHECKPOINT = 256 << 20
-"""Bytes. Larger checkpoints (SAC's hold the replay buffer) are not published: another machine starts over."""
+"""Bytes. Larger checkpoints (SAC's hold the replay buffer) are not published: another machine starts over. Those with
+which a training waits for people are."""
 Beat = Callable[[], None]
 """Renews the worker's lease, since copying may take longer than a lease lasts."""
 
@@ -83,10 +87,10 @@ def delete(request: Request) -> None:
 
 
 def fetch_files(request: Request, folder: Path, wanted: re.Pattern[str], beat: Beat) -> None:
-    """Copy the files with such names from the store, large checkpoints excepted; `beat` is called after each."""
+    """Copy the files with such names from the store; `beat` is called after each."""
     for key in store.keys(request.run_key):
         name = key.removeprefix(f"{request.run_key}/")
-        if wanted.fullmatch(name) and (NEEDED.fullmatch(name) or (store.size(key) or 0) <= MOST_CHECKPOINT):
+        if wanted.fullmatch(name):
             store.fetch(key, folder / name)
             beat()
 

@@ -20,7 +20,7 @@ from webapp.base.store import store
 from webapp.base.store_interface import StoreError
 from webapp.experiments.models import Clip
 from webapp.review import padding
-from webapp.review.models import ClipTicket
+from webapp.review.models import ClipTicket, PairScreening
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -51,6 +51,28 @@ async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
     if ticket is None:
         return HttpResponse(status=404)
     return await respond_with_clip(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
+
+
+async def serve_segment(request: HttpRequest, token: str, side: str, content_type: str) -> HttpResponseBase:
+    """The video or the still of one side of a pair; both sides are sent at equal length."""
+    screening = (
+        await PairScreening.objects.select_related("pair__first", "pair__second")
+        .filter(token=strip_nul(token), participant__withdrawn_at=None)
+        .afirst()
+    )
+    if screening is None or side not in ("left", "right"):
+        return HttpResponse(status=404)
+    shown = screening.left if side == "left" else screening.right
+    film = content_type == "video/mp4"
+    names = [segment.video if film else segment.poster for segment in (screening.left, screening.right)]
+    try:
+        size = await _in_thread(padding.round_up_longest, names, padding.FREE_BOX if film else 0)
+    except StoreError as error:
+        log.warning("a pair waits: %s", error)
+        return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
+    return await respond_with_clip(
+        request, shown.video if film else shown.poster, content_type, f"{token} {side}", size
+    )
 
 
 async def _find_ticket(token: str) -> ClipTicket | None:

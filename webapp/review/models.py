@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from webapp.experiments.models import Candidate, Clip, Request
+from webapp.experiments.models import Candidate, Clip, Request, Segment, SegmentPair
 from webapp.studies.models import Participant, Study, new_token
 
 WATCH_SECONDS = 5
@@ -83,6 +83,51 @@ class Vote(models.Model):
 
     def __str__(self) -> str:
         return f"{self.request.title}: best {self.best}, worst {self.worst or 'none'}"
+
+
+class PairScreening(models.Model):
+    """A pair of segments as one participant sees it, and what they answered."""
+
+    pair = models.ForeignKey(SegmentPair, on_delete=models.CASCADE, related_name="screenings")
+    participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="pair_screenings")
+    token = models.CharField(max_length=64, unique=True, default=new_token)
+    swapped = models.BooleanField()
+    """Whether the second segment is on the left; drawn at random."""
+    copy = models.PositiveSmallIntegerField()
+    """Which of the answers that the pair needs this one is, from 0."""
+    answer = models.CharField(max_length=6, blank=True)
+    """One of llm.records.ANSWERS; empty: not answered yet, or taken back."""
+    sequence = models.BigIntegerField(default=0)
+    """Rises with every change that the browser sends, so that a late or repeated one changes nothing."""
+    changes = models.PositiveSmallIntegerField(default=0)
+    """How often an answer was taken back."""
+    seconds = models.FloatField(null=True)
+    """From when the pair was on the screen until it was answered, by the browser."""
+    offered_at = models.DateTimeField(db_default=Now())
+    """When the page last asked for it; later, somebody else may get it."""
+    answered_at = models.DateTimeField(null=True)
+    released_at = models.DateTimeField(null=True)
+    """When it was given to somebody else, or its person left."""
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["pair", "participant"], name="one_pair_screening_per_viewer"),
+            models.UniqueConstraint(
+                fields=["pair", "copy"], condition=Q(released_at=None), name="one_viewer_per_answer_of_a_pair"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.pair}, as {self.participant} sees it"
+
+    @property
+    def left(self) -> Segment:
+        return self.pair.second if self.swapped else self.pair.first
+
+    @property
+    def right(self) -> Segment:
+        return self.pair.first if self.swapped else self.pair.second
 
 
 class TrialPlan(models.Model):

@@ -14,12 +14,12 @@ FREE_BOX = 8
 
 def compute_sizes(clips: Sequence[Clip]) -> tuple[int, int]:
     """The length at which all of these clips are sent, and that of their posters; 0 if there is no file."""
-    return _round_up_longest([clip.video for clip in clips], FREE_BOX), _round_up_longest(
+    return round_up_longest([clip.video for clip in clips], FREE_BOX), round_up_longest(
         [clip.poster for clip in clips], 0
     )
 
 
-def _round_up_longest(names: list[str], least: int) -> int:
+def round_up_longest(names: list[str], least: int) -> int:
     longest = max((store.size(name) or 0 for name in names), default=0)
     return longest and -(-(longest + least) // BLOCK) * BLOCK
 

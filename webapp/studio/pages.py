@@ -16,9 +16,9 @@ from webapp.experiments import loop, progress
 from webapp.experiments.durations import shared_known
 from webapp.experiments.kind import Judgement
 from webapp.experiments.kinds import compare, get_judgement, judge, train
-from webapp.experiments.models import Candidate, Experiment, Iteration, LoopSettings, Request
+from webapp.experiments.models import Candidate, Experiment, Iteration, LoopSettings, PairSession, Request
 from webapp.problems.forms.form import TriedSource
-from webapp.review import ballot, panels, tags, trials
+from webapp.review import ballot, pairs, panels, tags, trials
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, find_letters, find_screening, issue_tickets, make_practice_tiles, make_tiles
 from webapp.studies import assigning, opening
@@ -43,6 +43,7 @@ TITLES = {
     "waiting": gettext_noop("Not your turn yet"),
     "others": gettext_noop("Saved"),
     "review": gettext_noop("Your turn"),
+    "pairs": gettext_noop("Your turn"),
     "picked": gettext_noop("Saved"),
     "thanks": gettext_noop("Thank you"),
     "paused": gettext_noop("A break"),
@@ -129,7 +130,7 @@ def _make_entry_page(participant: Participant) -> Page:
 def _make_first_steps_page(participant: Participant, experiment: Experiment) -> Page | None:
     """A page that comes once, before the first round."""
     study = participant.study
-    if study.practice and participant.practised_at is None:
+    if study.practice and participant.practised_at is None and not experiment.asks_pairs:
         return Page(
             "practice", practice_trial.make_page_context(participant, experiment.k, find_presentation(experiment))
         )
@@ -156,6 +157,9 @@ def _make_experiment_page(participant: Participant, experiment: Experiment) -> P
         return _make_gathering_page(experiment)
     if experiment.paused:
         return Page("paused")
+    session = pairs.find_session(participant)
+    if session is not None:
+        return _make_pairs_page(participant, experiment, session)
     request = loop.find_waiting_request(experiment)
     if request is None:
         now = progress.read_progress(experiment, shared_known.get())
@@ -172,6 +176,12 @@ def _make_experiment_page(participant: Participant, experiment: Experiment) -> P
         return _make_review_page(participant, request)
     others = panels.count_others_choosing(request, participant) if vote.locked_at else 0
     return _make_others_page(others) if others else _make_picked_page(participant, request, vote)
+
+
+def _make_pairs_page(participant: Participant, experiment: Experiment, session: PairSession) -> Page:
+    """Pairs of videos, answered quickly; the script asks for them."""
+    context = {"session": session, "address": reverse("pairs", args=[participant.token])}
+    return Page("pairs", context | _make_task_context(participant, experiment), f"{session.pk}")
 
 
 def _make_failed_page(participant: Participant) -> Page:

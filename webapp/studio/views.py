@@ -14,7 +14,7 @@ from webapp.base.http import HtmxHttpRequest
 from webapp.experiments.models import Experiment
 from webapp.live.consumers import compute_ask_seconds
 from webapp.problems import lookup
-from webapp.review import ballot
+from webapp.review import ballot, pairs
 from webapp.studies import assigning, enrolment, limits, recruitment
 from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
@@ -139,6 +139,8 @@ def _find_page(request: HttpRequest, participant: Participant) -> Page:
     prefetch_places(participant)
     place = participant.current
     experiment = place.experiment if place else None
+    if experiment is not None and experiment.asks_pairs and pairs.settle_due_sessions([experiment]):
+        experiment.refresh_from_db()
     if place and (experiment is None or experiment.status in enrolment.ENDED):
         alone = Participant.objects.filter(pk=participant.pk)
         begun = assigning.begin_due(alone)

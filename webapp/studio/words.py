@@ -69,9 +69,12 @@ def describe_plan(plan: LoopSettings) -> PlanWords:
     two = plan.k == 2 and not method.rounds
     mark = _(MARK_OF_TWO if two else MARK)
     chosen = _("Your winner") if method.chooses else _("The robot that came out best")
-    winner = _("The robot that you chose") if plan.n == 1 else chosen
+    winner, chooses = _("The robot that you chose") if plan.n == 1 else chosen, method.chooses or plan.n == 1
+    if method.asks_pairs:
+        chooses = False
+        winner = _("The robot that learned from your answers")
     end = _describe_end(plan.n, rounds, method.chooses)
-    return PlanWords(rounds, _count_robots(plan), mark, method.compares, end, winner, method.chooses or plan.n == 1)
+    return PlanWords(rounds, _count_robots(plan), mark, method.compares, end, winner, chooses)
 
 
 def count_rounds(number: int) -> str:

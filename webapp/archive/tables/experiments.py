@@ -180,9 +180,9 @@ TABLES = (
         columns={
             "experiment": link(),
             "request": link(),
-            "kind": keep("advance, write, ask, train or film."),
+            "kind": keep("advance, write, ask, train, film or pairs."),
             "status": keep("queued, running, done, failed or cancelled.", arrives=end_job),
-            "percent": keep("For films: how far into training.", "%"),
+            "percent": keep("For films: how far into training; for pairs: the session.", "%"),
             "owner": never("Names a machine."),
             "heartbeat": never("Only of use while the job runs."),
             "attempt": keep("How often a worker took it."),
@@ -236,6 +236,51 @@ TABLES = (
             "name": NAME,
             "error": keep("Why it could not be filmed."),
             "created_at": when("When it was ordered."),
+        },
+    ),
+    Table(
+        "experiments.PairSession",
+        "pair_sessions",
+        "Points in a training at which it stopped until people had answered pairs of segments.",
+        root="experiment",
+        path="request__experiment",
+        columns={
+            "request": link(),
+            "number": keep("Number of the session, from 1."),
+            "status": keep("filming, open or answered.", arrives=lambda status: "answered"),
+            "created_at": when("When the training stopped."),
+            "opened_at": when("When its films were there, and people were asked."),
+            "answered_at": when("When the training went on."),
+        },
+    ),
+    Table(
+        "experiments.Segment",
+        "segments",
+        "Films of some seconds of a policy in training: clips/<name>.mp4, the still clips/<name>.jpg.",
+        root="experiment",
+        path="session__request__experiment",
+        columns={
+            "session": link(),
+            "number": keep("As in the trainer's files, from 0."),
+            "status": keep(
+                "pending, ready or failed.", arrives=lambda status: "failed" if status == "pending" else status
+            ),
+            "name": NAME,
+            "error": keep("Why it could not be filmed."),
+        },
+    ),
+    Table(
+        "experiments.SegmentPair",
+        "segment_pairs",
+        "Pairs of segments, and what the policy learned of each.",
+        root="experiment",
+        path="session__request__experiment",
+        columns={
+            "session": link(),
+            "number": keep("Its place in the session, from 0."),
+            "first": link(),
+            "second": link(),
+            "answer": keep("first, second, equal or skip; of several people's answers the majority's."),
         },
     ),
     Table(

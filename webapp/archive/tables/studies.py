@@ -80,6 +80,7 @@ TABLES = (
             "position": keep("Place in lists."),
             "quota": keep("How many people it takes; empty: no limit."),
             "panel": keep("People who judge one experiment together."),
+            "overlap": keep("How many of them answer each pair of segments."),
         },
     ),
     Table(

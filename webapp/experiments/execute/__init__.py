@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.base import logs
 from webapp.experiments import leases, loop
-from webapp.experiments.execute import ask, film, train, write
+from webapp.experiments.execute import ask, film, film_pairs, train, write
 from webapp.experiments.execute.run import run as test
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Job
@@ -25,6 +25,7 @@ def advance(lease: leases.Lease) -> None:
 EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "advance": advance,
     "film": film.film,
+    "pairs": film_pairs.film_pairs,
     "write": write.write,
     "ask": partial(ask.ask_model, ask.build_question),
     "look": partial(ask.ask_model, ask.build_look),
@@ -32,8 +33,8 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "train": train.train,
     "run": test,
 }
-"""By `Kind.executor` (webapp.experiments.kinds); two kinds of jobs belong to no kind of request."""
-WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM)
+"""By `Kind.executor` (webapp.experiments.kinds); three kinds of jobs belong to no kind of request."""
+WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM, Job.Kind.PAIRS)
 
 
 def find_executor(job: Job) -> Callable[[leases.Lease], None]:

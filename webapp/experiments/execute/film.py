@@ -9,9 +9,11 @@ import queue
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from trainer import launch
 from trainer.records import FINAL
@@ -21,7 +23,7 @@ from webapp.base.store_interface import DiskFull
 from webapp.experiments import events, request_results, run_folder
 from webapp.experiments.execute.train import find_candidates, read_outcomes
 from webapp.experiments.leases import Cancelled, Lease
-from webapp.experiments.models import Clip, Request
+from webapp.experiments.models import Clip, Request, Segment
 
 PASSES = 3
 """Failed clips are tried again, in turn from either end, because a clip that kills its process also stops those behind
@@ -32,9 +34,9 @@ NO_REPORT = "the film process ended before it came to this clip"
 
 @dataclass(frozen=True)
 class ClipOrder:
-    """One clip to film."""
+    """One clip, or segment of a pair, to film."""
 
-    clip: Clip
+    clip: Clip | Segment
     rollout: Path
     target: Path
 
@@ -56,7 +58,8 @@ def film(lease: Lease) -> None:
             with lease.beat_in_background():
                 orders = list_orders(request, percent, folder)[:: -1 if number % 2 else 1]
             if orders:
-                errors = film_clips(lease, orders, os.cpu_count() or 1 if percent == FINAL else 1)
+                early = percent < FINAL
+                errors = film_clips(lease, orders, save_clip, 1 if early else os.cpu_count() or 1, niced=early)
     missing = find_pending(request, percent)
     if percent == FINAL and lease.job.experiment.judge_info.asks_people and has_no_final_clip(request):
         lease.fail(f"None of the clips could be filmed: {next(iter(errors.values()), NO_REPORT)}")
@@ -95,16 +98,14 @@ def list_orders(request: Request, percent: int, folder: Path) -> list[ClipOrder]
     return orders
 
 
-def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[int, str]:
+def film_clips(
+    lease: Lease, orders: list[ClipOrder], save: Callable[[Lease, Any, Path], None], processes: int, niced: bool = False
+) -> dict[int, str]:
     """Film these in parallel and save the clips. Returns errors by clip. Raises Stopped."""
     waiting = {order.target: order.clip for order in orders}
     errors: dict[int, str] = {}
     reports: queue.Queue[FilmReport | None] = queue.Queue()
-    running = [
-        start_process(orders[i::processes], reports, niced=lease.job.percent != FINAL)
-        for i in range(processes)
-        if orders[i:]
-    ]
+    running = [start_process(orders[i::processes], reports, niced) for i in range(processes) if orders[i:]]
     open_count = len(running)
     pace = FilmingPace(len(orders), len(running), time.monotonic())
     try:
@@ -122,7 +123,7 @@ def film_clips(lease: Lease, orders: list[ClipOrder], processes: int) -> dict[in
                 if report.error:
                     errors[clip.pk] = report.error
                 else:
-                    save_clip(lease, clip, report.target)
+                    save(lease, clip, report.target)
     finally:
         for process in running:
             launch.stop(process)

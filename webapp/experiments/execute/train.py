@@ -12,14 +12,15 @@ from typing import Any
 
 from django.conf import settings
 
-from llm import records
+from llm import methods, records
 from simulation import catalog
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.log_lines import MARK
+from trainer.preferences import exchange
 from trainer.preferences.sessions import read_sessions
-from trainer.preferences.settings import Preferences
-from trainer.process import EXIT_DISK_FULL
+from trainer.preferences.settings import Preferences, count_segment_steps
+from trainer.process import EXIT_DISK_FULL, EXIT_WAITS
 from trainer.records import (
     FINAL,
     CandidateResult,
@@ -34,7 +35,7 @@ from webapp.base.claims import Interrupted
 from webapp.base.database import CONNECTION_ERRORS
 from webapp.base.store import store
 from webapp.base.store_interface import DiskFull
-from webapp.experiments import events, jobs, request_results, run_folder, signals
+from webapp.experiments import events, jobs, pairs, request_results, run_folder, signals
 from webapp.experiments.candidates import find_candidate, read_outcome
 from webapp.experiments.execute import reuse, warm_start
 from webapp.experiments.kinds.train import list_seeds
@@ -72,6 +73,7 @@ def train(lease: Lease) -> None:
     if start and not found:
         lease.fail(f"Training was to start from {start.name}, which is gone.")
         return
+    pairs.write_answers(request, publisher.folder)
     process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
         with publisher.waiting(lease.beat_in_background):
@@ -86,6 +88,12 @@ def train(lease: Lease) -> None:
     finally:
         launch.stop(process)
         publisher.stop()
+    pairs.delete_answers(publisher.folder)
+    if result is None and process.returncode == EXIT_WAITS:
+        with publisher.waiting(lease.beat_in_background):
+            publisher.publish(large=True)
+        wait_for_people(lease, request, candidates)
+        return
     if result is None and process.returncode == EXIT_DISK_FULL:
         raise DiskFull(f"no space is left on the disk of {publisher.folder}")
     if result is None:
@@ -102,6 +110,18 @@ def train(lease: Lease) -> None:
         save_result(experiment, request, candidates, result)
         Run.objects.filter(request=request).update(store_seconds=publisher.seconds, store_bytes=publisher.bytes)
     publisher.clear()
+
+
+def wait_for_people(lease: Lease, request: Request, candidates: list[Candidate]) -> None:
+    """End a slice of a training that goes on when people have answered its pairs."""
+    folder, number = run_folder.get_folder(request), request.pair_sessions.count() + 1
+    queries = exchange.read_queries(folder, 0, number) or exchange.read_queries(folder, 0, number - 1)
+    if queries is None:
+        lease.strike("the training stopped to ask about pairs, and left none")
+        return
+    with lease.settle() as experiment:
+        save_sessions(folder, candidates)
+        pairs.begin_session(experiment, request, queries)
 
 
 def find_candidates(request: Request) -> list[Candidate]:
@@ -130,13 +150,22 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
 
 def build_preferences(experiment: Experiment, request: Request) -> Preferences | None:
     """How the policies learn from answers about pairs, where the request says that they do. The judge's options say how
-    the simulated teacher errs.
+    the simulated teacher errs; people err by themselves.
     """
-    pairs = request.payload.get("pairs")
-    if not pairs:
+    asks = request.payload.get("pairs")
+    if not asks:
         return None
-    asked = {name: pairs[name] for name in ("method", "truth", "segment", "selection")}
-    return Preferences(**asked, budget=pairs["queries"], **experiment.judge_options)
+    asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
+    if not experiment.judge_info.asks_people:
+        return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
+    steps = count_segment_steps(read_seconds(experiment), catalog.task(experiment.task))
+    return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)
+
+
+def read_seconds(experiment: Experiment) -> float:
+    """How long the segments are that people compare; 0: whole episodes."""
+    known = {option.name: option.default for option in methods.method(experiment.method).options}
+    return float((known | experiment.options)["seconds"])
 
 
 def watch_training(
@@ -145,12 +174,13 @@ def watch_training(
     """Report progress until the process ends. Returns its result, None if it left none. Raises Stopped."""
     filmed: set[int] = set()
     person = lease.job.experiment.judge_info.asks_people
-    said = LogReader(publisher.folder / "log.txt")
+    said, begun = LogReader(publisher.folder / "log.txt"), None
     while process.poll() is None:
         time.sleep(POLL_SECONDS)
         said.relay()
         progress = read_progress(publisher.folder)
-        lease.beat(asdict(progress))
+        begun = progress.fraction if begun is None and progress.phase == "training" else begun
+        lease.beat(asdict(progress) | describe_slice(progress, begun or 0.0))
         publisher.publish_if_due()
         if publisher.request.payload.get("pairs"):
             save_new_sessions(lease, publisher.folder, candidates)
@@ -165,6 +195,16 @@ def watch_training(
     said.relay()
     lease.beat(asdict(read_progress(publisher.folder)))
     return read_result(publisher.folder)
+
+
+def describe_slice(progress: Progress, begun: float) -> dict[str, float | None]:
+    """The progress until the training stops to ask people, where it does; it began at this fraction."""
+    until = progress.waits_at
+    if until is None:
+        return {}
+    left, whole = max(0.0, until - progress.fraction), max(until - begun, 1e-9)
+    seconds = None if progress.seconds_left is None else progress.seconds_left * left / max(1 - progress.fraction, 1e-9)
+    return {"fraction": 1 - min(1.0, left / whole), "seconds_left": seconds}
 
 
 def save_new_sessions(lease: Lease, folder: Path, candidates: list[Candidate]) -> None:

@@ -13,9 +13,7 @@ MOST_VIDEOS = 12
 def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
     if method.uses_metric:
         return {"method": f"{method.title} goes by the hidden metric: it asks no person anything."}
-    if method.asks_pairs:
-        return {"method": f"A simulated teacher answers the pairs of {method.title}: people cannot do that here yet."}
-    if not method.asks_judge:
+    if not method.asks_judge and not method.asks_pairs:
         return {"method": f"{method.title} has nobody judge: a person would only wait for its end."}
     if plan.k > MOST_VIDEOS:
         return {"k": f"A person compares at most {MOST_VIDEOS} videos at a time."}

@@ -8,6 +8,7 @@ from webapp.experiments.models.loop_settings import (
     preset_choices,
     task_choices,
 )
+from webapp.experiments.models.pairs import PairSession, Segment, SegmentPair
 from webapp.experiments.models.requests import Clip, Event, Job, ModelCall, Request, Run
 from webapp.experiments.models.workers import Worker
 
@@ -21,8 +22,11 @@ __all__ = [
     "LanguageModel",
     "LoopSettings",
     "ModelCall",
+    "PairSession",
     "Request",
     "Run",
+    "Segment",
+    "SegmentPair",
     "Tag",
     "Worker",
     "method_choices",

@@ -78,12 +78,6 @@ class Experiment(LoopSettings):
         return known is None or known.writes
 
     @property
-    def asks_pairs(self) -> bool:
-        """Whether its policy learns its reward from answers about pairs."""
-        known = methods.METHODS.get(self.method)
-        return known is not None and known.asks_pairs
-
-    @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
 

@@ -282,6 +282,12 @@ class LoopSettings(models.Model):
         return self.judge_info.count_frames(self.judge_options) if self.medium.filmed else 0
 
     @property
+    def asks_pairs(self) -> bool:
+        """Whether its policy learns its reward from answers about pairs."""
+        known = methods.METHODS.get(self.method)
+        return known is not None and known.asks_pairs
+
+    @property
     def judge_info(self) -> Judge:
         return judges.JUDGES[self.judge]
 

@@ -75,6 +75,8 @@ class Job(models.Model):
         """For Ask, Look, and judgements by a model."""
         TRAIN = "train"
         FILM = "film"
+        PAIRS = "pairs"
+        """Films the segments of a session's pairs; its percent is the session's number."""
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -85,14 +87,14 @@ class Job(models.Model):
 
     NO_SPACE, STORE_AWAY = "No disk space on", "Waits for the store:"
     """How the error of a queued job begins that waits for something outside of Prefine."""
-    QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"}
+    QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film", "pairs": "film"}
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")
     request = models.ForeignKey(Request, null=True, on_delete=models.CASCADE, related_name="jobs")
     kind = models.CharField(max_length=10, choices=Kind)
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED, db_index=True)
     percent = models.PositiveSmallIntegerField(default=0)
-    """For a film job: how far into training; 100 is the final clip."""
+    """For a film job: how far into training; 100 is the final clip. For pairs: the session."""
     owner = models.CharField(max_length=160, blank=True)
     """Who holds the lease: "<machine>:<process id>:<random>"."""
     heartbeat = models.DateTimeField(null=True)

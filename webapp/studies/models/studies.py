@@ -158,6 +158,14 @@ class Arm(LoopSettings):
     panel = models.PositiveSmallIntegerField(
         "people per experiment", default=1, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
+    overlap = models.PositiveSmallIntegerField(
+        "answers per pair",
+        default=1,
+        db_default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(20)],
+        help_text="Where people answer pairs of segments: how many of an experiment's people answer each, for "
+        "agreement. With 1 they share the pairs.",
+    )
 
     class Meta:
         ordering = ["position", "pk"]

@@ -1,0 +1,262 @@
+"""People answer the pairs of a policy in training: who gets which, what counts, what an erasure takes out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from simulation import catalog
+from tests.webapp import rows
+from tests.webapp.fake_workers import do_work, find_open_requests
+from tests.webapp.pair_answers import answer_all, send
+from trainer.preferences.settings import Preferences
+from webapp import reaper
+from webapp.archive import erasure
+from webapp.base.store import store
+from webapp.experiments import headless, loop
+from webapp.experiments.execute.train import build_job, find_candidates
+from webapp.experiments.models import Clip, Experiment, Job, PairSession, Segment, SegmentPair
+from webapp.review import pairs
+from webapp.review.models import PairScreening
+from webapp.studies import assigning, enrolment
+from webapp.studies.models import Assignment, Participant, Study
+
+pytestmark = pytest.mark.django_db
+TINY = {"iterations": 12, "worlds": 16}
+PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
+
+
+def start_person(**options: Any) -> Participant:
+    return rows.participant(rows.study(**PLAN, options=options))
+
+
+def add_member(person: Participant, number: int, overlap: int = 1) -> Participant:
+    """Another person of the same experiment."""
+    arm = person.study.arms.get()
+    arm.panel, arm.overlap = 9, overlap
+    arm.save()
+    now = timezone.now()
+    other = Participant.objects.create(study=person.study, label=f"P1{number}", consented_at=now, instructed_at=now)
+    Assignment.objects.create(participant=other, arm=arm, experiment=person.experiment)
+    return other
+
+
+def list_tokens(told: dict[str, Any]) -> list[str]:
+    return [pair["token"] for pair in told["pairs"]]
+
+
+def list_answers(session: PairSession) -> list[str]:
+    return list(SegmentPair.objects.filter(session=session).values_list("answer", flat=True))
+
+
+def test_a_training_that_people_answer_stops_for_them_and_has_segments_in_seconds() -> None:
+    row = start_person(queries=150, seconds=1.0, truth="metric").experiment
+    assert row is not None
+    Experiment.objects.filter(pk=row.pk).update(status=Experiment.Status.DRAFT)
+    row.refresh_from_db()
+    row.full_clean()
+    loop.start(row)
+    do_work(row, until="Train")
+    (request,) = find_open_requests(row)
+    job = build_job(row, request, find_candidates(request))
+    assert job.sources == (catalog.reference_reward("Cartpole"),)
+    assert job.preferences == (Preferences("prefppo", 150, "reward", 60, "disagreement", outside=True),)
+
+
+class TestOnePerson:
+    def test_every_pair_is_answered_once_and_the_training_goes_on(self, without_undo: None) -> None:
+        person = start_person()
+        session = rows.open_pairs(person, pairs=6)
+        told = send(person)
+        assert (len(told["pairs"]), told["done"], told["total"]) == (pairs.AHEAD, 0, 6)
+        assert len(answer_all(person)) == 6
+        assert pairs.settle_due_sessions() == 1
+        session.refresh_from_db()
+        assert session.status == PairSession.Status.ANSWERED
+        for pair in session.pairs.all():
+            screening = pair.screenings.get()
+            assert pair.answer == ("second" if screening.swapped else "first"), "the left one, on whichever side it was"
+        job = Job.objects.get(kind=Job.Kind.TRAIN)
+        assert job.status == Job.Status.QUEUED and job.experiment.status == Experiment.Status.RUNNING
+        assert pairs.settle_due_sessions() == 0
+        assert send(person) == {"over": True, "pairs": []}
+
+    def test_a_repeated_or_late_change_changes_nothing(self) -> None:
+        person = start_person()
+        rows.open_pairs(person)
+        token = list_tokens(send(person))[0]
+        send(person, (token, "equal"), sequence=100)
+        send(person, (token, "equal"), sequence=100)
+        send(person, (token, "left"), sequence=99)
+        row = PairScreening.objects.get(token=token)
+        assert (row.answer, row.changes) == ("equal", 0)
+
+    def test_answers_are_taken_back_until_the_session_is_over(self, settings: Any) -> None:
+        settings.UNDO_SECONDS = 60
+        person = start_person()
+        session = rows.open_pairs(person, pairs=2)
+        tokens = answer_all(person, "right")
+        assert pairs.settle_due_sessions() == 0, "the last one may still be taken back"
+        told = send(person, (tokens[1], ""))
+        assert (list_tokens(told), told["done"]) == ([tokens[1]], 1)
+        send(person, (tokens[1], "skip"))
+        PairScreening.objects.update(answered_at=timezone.now() - timedelta(seconds=61))
+        reaper.tick()
+        answers = list_answers(session)
+        assert sorted(answers)[-1] == "skip" and "" not in answers
+        assert PairScreening.objects.get(token=tokens[1]).changes == 1
+        send(person, (tokens[0], ""))
+        assert list_answers(session) == answers, "too late"
+
+    def test_the_time_left_follows_from_the_persons_own_pace(self) -> None:
+        person = start_person()
+        rows.open_pairs(person, pairs=40)
+        told = send(person)
+        assert told["left"] == "", "nobody knows yet"
+        for _ in range(3):
+            told = send(person, (list_tokens(told)[0], "left"))
+        assert told["left"] == "about two minutes left", "37 pairs of 2.5 s"
+
+    def test_nonsense_is_refused(self) -> None:
+        person, stranger = start_person(), "0" * 20
+        rows.open_pairs(person)
+        address = reverse("pairs", args=[person.token])
+        for body in ("", "{}", '{"changes": [{"token": 3}]}', '{"changes": 7}', "\0"):
+            assert Client().post(address, body, content_type="application/json").status_code == 400
+        told = send(person, (stranger, "left"), (list_tokens(send(person))[0], "up"))
+        assert told["done"] == 0
+
+    def test_the_page_shows_the_task_and_nothing_about_what_made_it(self) -> None:
+        person = start_person()
+        rows.open_pairs(person)
+        page = Client().get(person.get_absolute_url()).content.decode()
+        assert "Which one does it better?" in page and "A is better" in page
+        for word in ("prefppo", "PrefPPO", "reward", "policy", "Round 1"):
+            assert word not in page
+
+    def test_both_sides_of_a_pair_are_sent_at_equal_length_and_to_nobody_else(self) -> None:
+        person = start_person()
+        rows.open_pairs(person, pairs=1)
+        (pair,) = send(person)["pairs"]
+        sizes = {side: Client().head(pair[side])["Content-Length"] for side in ("left", "right")}
+        assert sizes["left"] == sizes["right"]
+        assert Client().get(pair["left_still"])["Content-Type"] == "image/jpeg"
+        assert Client().get(pair["left"].replace("left", "up")).status_code == 404
+        enrolment.withdraw(person)
+        assert Client().get(pair["left"]).status_code == 404
+
+
+class TestSeveralPeople:
+    def test_they_share_the_pairs(self, without_undo: None) -> None:
+        first = start_person()
+        session = rows.open_pairs(first, pairs=10)
+        people = [first, *(add_member(first, number) for number in range(2))]
+        held = [list_tokens(send(person)) for person in people]
+        assert [len(tokens) for tokens in held] == [4, 4, 2] and len(set(sum(held, []))) == 10
+        assert PairScreening.objects.values("pair").distinct().count() == 10
+        for person, tokens in zip(people, held, strict=True):
+            told = send(person, *((token, "left") for token in tokens))
+            assert told["pairs"] == []
+        assert pairs.settle_due_sessions() == 1 and "" not in list_answers(session)
+
+    def test_with_overlap_each_pair_has_that_many_answers_and_the_majority_counts(self, without_undo: None) -> None:
+        first = start_person()
+        session = rows.open_pairs(first, pairs=2)
+        people = [first, *(add_member(first, number, overlap=3) for number in range(3))]
+        given = ["first", "second", "second", ""]
+        for person, wanted in zip(people, given, strict=True):
+            told = send(person)
+            assert len(told["pairs"]) == (2 if wanted else 0), "three are enough"
+            for pair in told["pairs"]:
+                swapped = PairScreening.objects.get(token=pair["token"]).swapped
+                side = "left" if (wanted == "first") != swapped else "right"
+                send(person, (pair["token"], side))
+        assert pairs.settle_due_sessions() == 1
+        assert list_answers(session) == ["second", "second"]
+
+    def test_pairs_of_a_silent_page_go_to_somebody_else_and_come_back_if_nobody_answered(self) -> None:
+        first = start_person()
+        rows.open_pairs(first, pairs=2)
+        other = add_member(first, 1)
+        mine = list_tokens(send(first))
+        assert list_tokens(send(other)) == []
+        PairScreening.objects.update(offered_at=timezone.now() - timedelta(seconds=pairs.HELD_SECONDS + 1))
+        theirs = list_tokens(send(other))
+        assert len(theirs) == 2 and not set(mine) & set(theirs)
+        send(other, (theirs[0], "left"))
+        told = send(first, (mine[0], "left"), (mine[1], "right"))
+        assert told["done"] == 2, "one of each: the first answer to a pair counts"
+        counted = PairScreening.objects.exclude(answer="").filter(released_at=None)
+        assert sorted(counted.values_list("token", flat=True)) == sorted([theirs[0], mine[1]])
+
+    def test_who_leaves_frees_their_pairs(self) -> None:
+        first = start_person()
+        rows.open_pairs(first, pairs=2)
+        other = add_member(first, 1)
+        send(first)
+        enrolment.withdraw(first)
+        assert len(send(other)["pairs"]) == 2
+
+    def test_answers_of_an_erased_person_leave_the_next_sessions(self, without_undo: None) -> None:
+        first = start_person()
+        session = rows.open_pairs(first, pairs=2)
+        other = add_member(first, 1)
+        tokens = list_tokens(send(first))
+        send(first, (tokens[0], "left"))
+        PairScreening.objects.filter(token=tokens[1]).update(released_at=timezone.now())
+        send(other, (list_tokens(send(other))[0], "equal"))
+        assert pairs.settle_due_sessions() == 1
+        kept = SegmentPair.objects.get(answer="equal")
+        erasure.erase(first)
+        assert dict(SegmentPair.objects.filter(session=session).values_list("pk", "answer")) == {
+            pair.pk: "equal" if pair == kept else "skip" for pair in session.pairs.all()
+        }
+        assert not PairScreening.objects.filter(participant=first).exists()
+
+    def test_erased_answers_of_an_open_session_are_asked_again(self) -> None:
+        first = start_person()
+        rows.open_pairs(first, pairs=1)
+        other = add_member(first, 1)
+        answer_all(first)
+        erasure.erase(first)
+        assert len(send(other)["pairs"]) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("short_trainings", "without_undo")
+def test_answers_train_a_policy_session_by_session() -> None:
+    study = rows.study(**PLAN, options={"queries": 3, "seconds": 1.0})
+    person = Participant.objects.create(study=study, label="P01")
+    enrolment.accept_consent(person)
+    enrolment.mark_instructed(person)
+    person.refresh_from_db()
+    row = person.experiment
+    assert row is not None
+    Experiment.objects.filter(pk=row.pk).update(overrides=TINY)
+    sessions = 0
+    while True:
+        headless.run_to_end(row, lambda said: None)
+        row.refresh_from_db()
+        assert row.error == ""
+        if row.status != Experiment.Status.WAITING:
+            break
+        sessions += 1
+        assert answer_all(person)
+        assert pairs.settle_due_sessions() == 1
+    assert row.status == Experiment.Status.FINISHED and sessions == 3
+    winner = row.winner
+    assert winner is not None and [one["labels"] for one in winner.sessions] == [1, 2, 3]
+    segments = Segment.objects.all()
+    assert {segment.status for segment in segments} == {Clip.Status.READY}
+    assert all(store.size(segment.video) and store.size(segment.poster) for segment in segments)
+    run_key = row.requests.get(kind="Train").run_key
+    assert not [key for key in store.keys(run_key) if "answers" in key], "no erasure would reach them"
+    assert Study.objects.get() == study and assigning.find_members(row).count() == 1
+    row.delete()
+    assert not [name for name in store.names("clips")]

@@ -1,0 +1,59 @@
+"""Film the segments of a session's pairs; then people are asked."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from trainer.preferences.exchange import segment_file
+from webapp.base import scratch
+from webapp.base.store import store
+from webapp.experiments import events, pairs
+from webapp.experiments.execute.film import NO_REPORT, PASSES, ClipOrder, film_clips
+from webapp.experiments.leases import Cancelled, Lease
+from webapp.experiments.models import Clip, PairSession, Segment
+
+
+def film_pairs(lease: Lease) -> None:
+    assert lease.job.request is not None
+    session = lease.job.request.pair_sessions.get(number=lease.job.percent)
+    errors: dict[int, str] = {}
+    with scratch.temporary_folder("film") as folder:
+        for number in range(PASSES):
+            with lease.beat_in_background():
+                orders = list_orders(session, folder)[:: -1 if number % 2 else 1]
+            if orders:
+                errors = film_clips(lease, orders, save_segment, os.cpu_count() or 1)
+    missing = list(session.segments.filter(status=Clip.Status.PENDING))
+    if len(missing) == session.segments.count():
+        lease.fail(f"None of the pairs could be filmed: {next(iter(errors.values()), NO_REPORT)}")
+        return
+    with lease.settle() as experiment:
+        for segment in missing:
+            segment.status, segment.error = Clip.Status.FAILED, errors.get(segment.pk, NO_REPORT)
+            segment.save(update_fields=["status", "error"])
+            text = f"A segment of session {session.number} could not be filmed: {segment.error}"
+            events.emit(experiment, "clip failed", text)
+        pairs.open_session(experiment, session)
+
+
+def list_orders(session: PairSession, folder: Path) -> list[ClipOrder]:
+    """The segments that are still to be filmed."""
+    orders = []
+    for segment in session.segments.filter(status=Clip.Status.PENDING):
+        name = segment_file(Path(), 0, session.number, segment.number)
+        with suppress(FileNotFoundError):  # the film process reports the missing rollout
+            store.fetch(f"{session.request.run_key}/{name.as_posix()}", folder / name.name)
+        orders.append(ClipOrder(segment, folder / name.name, folder / f"{segment.number}.mp4"))
+    return orders
+
+
+def save_segment(lease: Lease, segment: Segment, film: Path) -> None:
+    """Publish a segment and its poster, then mark it as ready."""
+    with lease.beat_in_background():
+        store.publish(segment.video, film)
+        store.publish(segment.poster, film.with_suffix(".jpg"))
+    with lease.lock_experiment():
+        if not Segment.objects.filter(pk=segment.pk).update(status=Clip.Status.READY, error=""):
+            raise Cancelled  # deleted meanwhile

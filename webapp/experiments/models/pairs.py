@@ -1,0 +1,79 @@
+"""Pairs of segments that people compare while a policy trains, session by session."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+
+from webapp.experiments.models.requests import Clip, Request
+
+
+class PairSession(models.Model):
+    """A point in a training at which it stops until people have answered its pairs."""
+
+    class Status(models.TextChoices):
+        FILMING = "filming", "Being filmed"
+        OPEN = "open", "People answer"
+        ANSWERED = "answered", "Answered"
+
+    request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="pair_sessions")
+    number = models.PositiveSmallIntegerField()
+    """From 1, as the trainer counts them."""
+    status = models.CharField(max_length=8, choices=Status, default=Status.FILMING)
+    created_at = models.DateTimeField(auto_now_add=True)
+    opened_at = models.DateTimeField(null=True)
+    answered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["request", "number"]
+        constraints = [models.UniqueConstraint(fields=["request", "number"], name="one_session_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.request.title}, session {self.number}"
+
+
+class Segment(models.Model):
+    """Some seconds of a policy in training, as a film."""
+
+    session = models.ForeignKey(PairSession, on_delete=models.CASCADE, related_name="segments")
+    number = models.PositiveSmallIntegerField()
+    """From 0, as in the trainer's files."""
+    status = models.CharField(max_length=8, choices=Clip.Status, default=Clip.Status.PENDING)
+    name = models.UUIDField(default=uuid.uuid4, unique=True)
+    """The file's name in the store, without ending; random, so that it reveals nothing."""
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["session", "number"]
+        constraints = [models.UniqueConstraint(fields=["session", "number"], name="one_segment_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.session}, segment {self.number}"
+
+    @property
+    def video(self) -> str:
+        return f"clips/{self.name}.mp4"
+
+    @property
+    def poster(self) -> str:
+        return f"clips/{self.name}.jpg"
+
+
+class SegmentPair(models.Model):
+    """Two segments of which people say which is better."""
+
+    session = models.ForeignKey(PairSession, on_delete=models.CASCADE, related_name="pairs")
+    number = models.PositiveSmallIntegerField()
+    """Its place in the session, from 0."""
+    first = models.ForeignKey(Segment, on_delete=models.CASCADE, related_name="+")
+    second = models.ForeignKey(Segment, on_delete=models.CASCADE, related_name="+")
+    answer = models.CharField(max_length=6, blank=True)
+    """What the policy learns from it, one of llm.records.ANSWERS; empty until the session is answered."""
+
+    class Meta:
+        ordering = ["session", "number"]
+        constraints = [models.UniqueConstraint(fields=["session", "number"], name="one_pair_per_number")]
+
+    def __str__(self) -> str:
+        return f"{self.session}, pair {self.number + 1}"

@@ -1,0 +1,111 @@
+"""Sessions in which people answer a training's pairs: they are opened, answered once, and the training goes on.
+
+The caller of every function that changes something holds the experiment's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from trainer.preferences import exchange
+from webapp.experiments import events, jobs
+from webapp.experiments.models import Clip, Experiment, Job, PairSession, Request, Segment, SegmentPair
+
+SKIPPED = "skip"
+
+
+def asks_people(experiment: Experiment) -> bool:
+    """Whether people answer the pairs that its policy asks about."""
+    return experiment.asks_pairs and experiment.judge_info.asks_people
+
+
+def begin_session(experiment: Experiment, request: Request, queries: exchange.Queries) -> None:
+    """Save the pairs with which a training has stopped, and order their films; once."""
+    session, new = PairSession.objects.get_or_create(request=request, number=queries.session)
+    if new:
+        segments = Segment.objects.bulk_create(
+            Segment(session=session, number=number) for number in range(queries.segments)
+        )
+        SegmentPair.objects.bulk_create(
+            SegmentPair(session=session, number=number, first=segments[first], second=segments[second])
+            for number, (first, second) in enumerate(queries.pairs)
+        )
+        text = f"Session {session.number}: {len(queries.pairs)} pairs, to be filmed"
+        events.emit(experiment, "pairs", text, public=True)
+    jobs.add(experiment, Job.Kind.PAIRS, request, percent=session.number)
+    wait_if_open(experiment, request)
+
+
+def open_session(experiment: Experiment, session: PairSession) -> None:
+    """Have people answer the pairs whose films are there; the others are skipped."""
+    failed = Q(first__status=Clip.Status.FAILED) | Q(second__status=Clip.Status.FAILED)
+    session.pairs.filter(failed).update(answer=SKIPPED)
+    filming = PairSession.objects.filter(pk=session.pk, status=PairSession.Status.FILMING)
+    if not filming.update(status=PairSession.Status.OPEN, opened_at=Now()):
+        return
+    left = session.pairs.filter(answer="").count()
+    events.emit(experiment, "judge", f"Session {session.number}: {left} pairs to answer", public=True)
+    wait_if_open(experiment, session.request)
+    if not left:
+        end_session(experiment, session)
+
+
+def wait_if_open(experiment: Experiment, request: Request) -> None:
+    """Show that the experiment waits for people, if a session of this training is open."""
+    if request.pair_sessions.filter(status=PairSession.Status.OPEN).exists():
+        running = Experiment.objects.filter(pk=experiment.pk, status=Experiment.Status.RUNNING)
+        running.update(status=Experiment.Status.WAITING)
+        experiment.status = Experiment.Status.WAITING
+
+
+def end_session(experiment: Experiment, session: PairSession) -> bool:
+    """Have the training go on with the answers of an open session, exactly once."""
+    open_row = PairSession.objects.filter(pk=session.pk, status=PairSession.Status.OPEN)
+    if not experiment.live or not open_row.update(status=PairSession.Status.ANSWERED, answered_at=Now()):
+        return False
+    Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.RUNNING)
+    experiment.status = Experiment.Status.RUNNING
+    answers = list(session.pairs.values_list("answer", flat=True))
+    decided = sum(answer in ("first", "second") for answer in answers)
+    text = f"Session {session.number}: {len(answers)} pairs, {decided} decided, {answers.count(SKIPPED)} skipped"
+    events.emit(experiment, "answered", text)
+    events.emit(experiment, "locked", public=True)
+    job = jobs.add(experiment, Job.Kind.TRAIN, session.request)
+    Job.objects.filter(pk=job.pk).update(estimates=[])  # its promises were about the slice before
+    jobs.requeue(job)
+    return True
+
+
+def find_open_session(experiment: Experiment) -> PairSession | None:
+    """The session whose pairs people should answer now, if there is one."""
+    if not (experiment.live and asks_people(experiment)):
+        return None
+    sessions = PairSession.objects.filter(request__experiment=experiment, request__status=Request.Status.OPEN)
+    return sessions.filter(status=PairSession.Status.OPEN).select_related("request").first()
+
+
+def find_open_sessions(experiments: Iterable[Experiment]) -> dict[int, PairSession]:
+    """The same of many, by experiment."""
+    live = [row.pk for row in experiments if row.live and asks_people(row)]
+    sessions = PairSession.objects.filter(request__experiment__in=live, request__status=Request.Status.OPEN)
+    rows = sessions.filter(status=PairSession.Status.OPEN).select_related("request")
+    return {row.request.experiment_id: row for row in rows}
+
+
+def write_answers(request: Request, folder: Path) -> None:
+    """Put the answers of all sessions so far into the training's folder, as they are now."""
+    for session in request.pair_sessions.filter(status=PairSession.Status.ANSWERED):
+        queries = exchange.read_queries(folder, 0, session.number)
+        if queries is not None:
+            answers = [answer or SKIPPED for answer in session.pairs.values_list("answer", flat=True)]
+            exchange.write_answers(folder, 0, session.number, queries.digest, answers)
+
+
+def delete_answers(folder: Path) -> None:
+    """Delete the answers from the training's folder: they are read when it starts, and no erasure reaches files."""
+    for file in (folder / "answers").glob("*.json"):
+        file.unlink()

@@ -1,0 +1,247 @@
+"""Pairs of segments: who is shown which, what they answer, and when a session is over.
+
+No pair is given to two people unless the arm wants several answers, and nobody answers a pair twice. An answer is a
+row before the page hears that it was taken; it can be changed until its session is over.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.functions import Now
+
+from llm.records import ANSWERS
+from webapp.base.database import read_now
+from webapp.experiments import loop, pairs
+from webapp.experiments.models import Clip, Experiment, PairSession, SegmentPair
+from webapp.review.models import PairScreening
+from webapp.studies import assigning
+from webapp.studies.models import Participant
+
+AHEAD = 4
+"""So many pairs a page holds: the one that is shown, and those that it loads meanwhile."""
+HELD_SECONDS = 90
+"""A pair whose page has not been heard of for so long may be given to somebody else."""
+MEASURED = 20
+"""The time left follows from the median of so many last answers of the person."""
+LEAST_MEASURED = 3
+MOST_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """An answer that a page sends; an empty one takes the earlier back."""
+
+    token: str
+    answer: str
+    """left, right, equal or skip; empty: none."""
+    sequence: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a person is in a session."""
+
+    shown: tuple[PairScreening, ...]
+    """The pairs to answer next, in order."""
+    done: int
+    """Answers so far, of everybody."""
+    total: int
+    """Answers that the session needs."""
+    mine: int
+    """The person's own."""
+    seconds_left: float | None
+    """None before it can be said."""
+
+
+def find_session(participant: Participant) -> PairSession | None:
+    """The session that this person's experiment waits with."""
+    experiment = participant.experiment
+    return pairs.find_open_session(experiment) if experiment and not experiment.paused else None
+
+
+def follow(participant: Participant, session: PairSession, changes: Sequence[Change] = ()) -> State:
+    """Take a page's changes in their order, and give the person pairs to answer."""
+    with transaction.atomic():
+        experiment = loop.lock(session.request.experiment_id)
+        session = PairSession.objects.select_related("request").get(pk=session.pk)
+        if session.status == PairSession.Status.OPEN and experiment.live:
+            for change in sorted(changes, key=lambda one: one.sequence):
+                _take(participant, session, change)
+            _give(participant, session, _count_copies(experiment))
+        return _describe(participant, session, _count_copies(experiment))
+
+
+def settle_due_sessions(experiments: Iterable[Experiment] | None = None) -> int:
+    """End the sessions whose answers are all there and can no longer be taken back. For the reaper and for pages."""
+    waiting = list_waiting_sessions()
+    if experiments is not None:
+        waiting = waiting.filter(request__experiment__in=[row.pk for row in experiments])
+    return sum(_settle(session) for session in waiting)
+
+
+def list_waiting_sessions() -> QuerySet[PairSession]:
+    """The sessions that people answer."""
+    live = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
+    waiting = PairSession.objects.filter(status=PairSession.Status.OPEN, request__experiment__status__in=live)
+    return waiting.select_related("request")
+
+
+def release_pairs(experiment: Experiment, **_: Any) -> None:
+    """Have the others answer the pairs that people hold who have left."""
+    staying = assigning.find_members(experiment).values("participant")
+    held = PairScreening.objects.filter(pair__session__request__experiment=experiment, answer="", released_at=None)
+    held.exclude(participant__in=staying).update(released_at=Now())
+
+
+def find_pairs_of(people: Sequence[int]) -> list[int]:
+    """The pairs that these people answered."""
+    found = PairScreening.objects.filter(participant__in=people).exclude(answer="")
+    return list(found.values_list("pair", flat=True).distinct())
+
+
+def pool_again(pair_keys: Sequence[int]) -> None:
+    """Have the answers of ended sessions follow from those that are still there."""
+    for pair in SegmentPair.objects.filter(pk__in=pair_keys, session__status=PairSession.Status.ANSWERED):
+        pair.answer = pool(_list_answers(pair))
+        pair.save(update_fields=["answer"])
+
+
+def pool(answers: Sequence[str]) -> str:
+    """One answer of several people's: the majority's; equal numbers make equal; skip if nobody could tell."""
+    counts = Counter(answers)
+    if not set(counts) - {"skip"}:
+        return "skip"
+    first, second = counts["first"], counts["second"]
+    return "equal" if first == second else "first" if first > second else "second"
+
+
+def turn(answer: str, swapped: bool) -> str:
+    """left and right as first and second, or the answer itself."""
+    sides = ("second", "first") if swapped else ("first", "second")
+    return dict(zip(("left", "right"), sides, strict=True)).get(answer, answer)
+
+
+def _count_copies(experiment: Experiment) -> int:
+    """How many people answer each pair."""
+    members = list(assigning.find_members(experiment))
+    return max(1, min(members[0].arm.overlap, len(members))) if members else 1
+
+
+def _take(participant: Participant, session: PairSession, change: Change) -> None:
+    """Save a change, unless it is late, repeated, or somebody else has answered the pair meanwhile."""
+    answer = change.answer
+    mine = PairScreening.objects.filter(participant=participant, token=change.token, pair__session=session)
+    row = mine.select_related("pair").first()
+    if row is None or change.sequence <= row.sequence or answer not in ("", "left", "right", "equal", "skip"):
+        return
+    if row.released_at is not None and not _take_back_from_another(row):
+        return
+    given = turn(answer, row.swapped)
+    assert given in ("", *ANSWERS)
+    row.changes += bool(row.answer)
+    row.answer, row.sequence = given, change.sequence
+    row.seconds = None if change.seconds is None else min(max(change.seconds, 0.0), MOST_SECONDS)
+    row.answered_at = read_now() if given else None
+    row.released_at = None
+    row.save(update_fields=["answer", "sequence", "changes", "seconds", "answered_at", "released_at"])
+
+
+def _take_back_from_another(row: PairScreening) -> bool:
+    """Whether a pair that was given to somebody else is this person's again, since the other has not answered."""
+    others = PairScreening.objects.filter(pair=row.pair_id, copy=row.copy, released_at=None)
+    if others.exclude(answer="").exists():
+        return False
+    others.update(released_at=Now())
+    return True
+
+
+def _give(participant: Participant, session: PairSession, copies: int) -> None:
+    """Let the person hold AHEAD pairs, as far as there are any that they may answer."""
+    held = PairScreening.objects.filter(pair__session=session, answer="", released_at=None)
+    mine = held.filter(participant=participant)
+    mine.update(offered_at=Now())
+    missing = AHEAD - mine.count()
+    if missing <= 0:
+        return
+    _release_silent(held.exclude(participant=participant))
+    given = PairScreening.objects.filter(participant=participant).filter(Q(released_at=None) | ~Q(answer=""))
+    free = session.pairs.filter(answer="").exclude(pk__in=given.values("pair"))
+    standing = Count("screenings", filter=Q(screenings__released_at=None))
+    for pair in free.annotate(standing=standing).filter(standing__lt=copies).order_by("standing", "number")[:missing]:
+        taken = set(pair.screenings.filter(released_at=None).values_list("copy", flat=True))
+        offer = {"copy": min(set(range(copies)) - taken), "offered_at": Now(), "released_at": None}
+        new = {"swapped": bool(random.SystemRandom().getrandbits(1))}
+        PairScreening.objects.update_or_create(
+            pair=pair, participant=participant, defaults=offer, create_defaults=offer | new
+        )
+
+
+def _release_silent(held: QuerySet[PairScreening]) -> None:
+    """Free the pairs of pages that were not heard of for a while."""
+    held.filter(offered_at__lt=read_now() - timedelta(seconds=HELD_SECONDS)).update(released_at=Now())
+
+
+def _describe(participant: Participant, session: PairSession, copies: int) -> State:
+    standing = PairScreening.objects.filter(pair__session=session, released_at=None)
+    mine = standing.filter(participant=participant)
+    shown = mine.filter(answer="", pair__answer="").select_related("pair__first", "pair__second")
+    if session.status != PairSession.Status.OPEN:
+        shown = shown.none()
+    counts = _count_answers(session)
+    total, done = len(counts) * copies, sum(min(copies, count) for count in counts)
+    others = standing.filter(answer="").exclude(participant=participant).values("participant").distinct().count()
+    each = _measure_pace(participant)
+    left = None if each is None else each * max(total - done, 0) / (1 + others)
+    return State(tuple(shown), done, total, mine.exclude(answer="").count(), left)
+
+
+def _find_asked(session: PairSession) -> QuerySet[SegmentPair]:
+    """The pairs that people are asked about: those whose films are there."""
+    return session.pairs.exclude(first__status=Clip.Status.FAILED).exclude(second__status=Clip.Status.FAILED)
+
+
+def _count_answers(session: PairSession) -> list[int]:
+    """How many answers each pair has."""
+    answered = Q(screenings__released_at=None) & ~Q(screenings__answer="") & Q(screenings__isnull=False)
+    return [pair.answers for pair in _find_asked(session).annotate(answers=Count("screenings", filter=answered))]
+
+
+def _measure_pace(participant: Participant) -> float | None:
+    """Seconds that the person takes for a pair."""
+    timed = PairScreening.objects.filter(participant=participant, seconds__isnull=False)
+    newest = timed.order_by("-answered_at").values_list("seconds", flat=True)[:MEASURED]
+    last = [seconds for seconds in newest if seconds is not None]
+    return statistics.median(last) if len(last) >= LEAST_MEASURED else None
+
+
+def _list_answers(pair: SegmentPair) -> list[str]:
+    answered = pair.screenings.filter(released_at=None).exclude(answer="")
+    return list(answered.order_by("copy").values_list("answer", flat=True))
+
+
+@transaction.atomic
+def _settle(session: PairSession) -> bool:
+    try:
+        experiment = loop.lock(session.request.experiment_id)
+    except Experiment.DoesNotExist:
+        return False
+    answered = PairScreening.objects.filter(pair__session=session, released_at=None).exclude(answer="")
+    lacking = min(_count_answers(session), default=0) < _count_copies(experiment)
+    newest = answered.aggregate(at=Max("answered_at"))["at"]
+    if lacking or (newest and read_now() - newest < timedelta(seconds=settings.UNDO_SECONDS)):
+        return False
+    for pair in _find_asked(session):
+        pair.answer = pool(_list_answers(pair))
+        pair.save(update_fields=["answer"])
+    return pairs.end_session(experiment, session)

@@ -1,0 +1,91 @@
+"""The page on which people answer many pairs quickly: it sends answers as they are given, and gets the next pairs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.urls import path, reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from webapp.base.http import HtmxHttpRequest, strip_nul
+from webapp.experiments.models import PairSession
+from webapp.review import media, pairs
+from webapp.review.models import PairScreening
+from webapp.studies.models import Participant
+from webapp.studio.pages import find_page
+from webapp.studio.personal_links import require_participant
+from webapp.studio.words import describe_time_left
+
+MOST_CHANGES = 200
+"""Of one request: a page that was offline sends what it kept."""
+SIDES = ("left", "right")
+
+
+@require_POST
+@require_participant
+def answer_pairs(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
+    """Take answers, and say which pairs come next. Answers that were taken before change nothing."""
+    changes = parse_changes(request.body)
+    if changes is None:
+        return HttpResponse(status=400)
+    session = pairs.find_session(participant)
+    if session is None or find_page(participant).name != "pairs":
+        return JsonResponse({"over": True, "pairs": []})
+    return JsonResponse(describe_state(participant, session, changes))
+
+
+def describe_state(
+    participant: Participant, session: PairSession, changes: tuple[pairs.Change, ...] = ()
+) -> dict[str, Any]:
+    """What the page's script is told; it says nothing about what made the videos."""
+    state = pairs.follow(participant, session, changes)
+    return {
+        "pairs": [_describe_pair(screening) for screening in state.shown],
+        "done": state.done,
+        "total": state.total,
+        "left": describe_time_left(state.seconds_left) if state.done < state.total else "",
+    }
+
+
+def _describe_pair(screening: PairScreening) -> dict[str, str]:
+    found = {"token": screening.token}
+    for side in SIDES:
+        found[side] = reverse("pair_video", args=[screening.token, side])
+        found[f"{side}_still"] = reverse("pair_still", args=[screening.token, side])
+    return found
+
+
+def parse_changes(body: bytes) -> tuple[pairs.Change, ...] | None:
+    """The changes that a page sends; None if they cannot be read."""
+    try:
+        rows = json.loads(body)["changes"][:MOST_CHANGES]
+        return tuple(
+            pairs.Change(strip_nul(str(row["token"])), str(row["answer"]), int(row["sequence"]), _parse_seconds(row))
+            for row in rows
+        )
+    except (ValueError, KeyError, TypeError, OverflowError):
+        return None
+
+
+def _parse_seconds(row: dict[str, Any]) -> float | None:
+    value = row.get("seconds")
+    return float(value) if isinstance(value, int | float) and 0 <= value < pairs.MOST_SECONDS else None
+
+
+@require_safe
+async def serve_video(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
+    return await media.serve_segment(request, token, side, "video/mp4")
+
+
+@require_safe
+async def serve_still(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
+    return await media.serve_segment(request, token, side, "image/jpeg")
+
+
+urlpatterns = [
+    path("s/<str:token>/pairs/", answer_pairs, name="pairs"),
+    path("pair/<str:token>/<str:side>/", serve_video, name="pair_video"),
+    path("pair/<str:token>/<str:side>/still/", serve_still, name="pair_still"),
+]
