@@ -25,6 +25,9 @@ from benchmarks.machine import machine
 LEFT_OUT = ("train",)
 """Trainings need a machine of their own at this size (docs/cluster.md)."""
 
+WORKER_NICENESS = 10
+"""As docker-compose.yml's cpu_shares have it: 256 for a worker, 2,048 for web."""
+
 
 def main() -> None:
     """Print the tables."""
@@ -49,7 +52,7 @@ def main() -> None:
         options.waiting_seconds,
     )
     undo = {"PREFINE_UNDO_SECONDS": str(options.undo_seconds)}
-    setup = Setup(options.web, LEFT_OUT, environment=undo)
+    setup = Setup(options.web, LEFT_OUT, WORKER_NICENESS, environment=undo)
     with tempfile.TemporaryDirectory() as folder, start_site(Path(folder), setup) as site:
         result = asyncio.run(Crowd(site, sizes).run())
     print(f"\n{machine('django', 'uvicorn')}; {sizes.people} people in {sizes.experiments} experiments\n")

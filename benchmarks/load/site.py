@@ -18,7 +18,7 @@ from typing import Any
 from tests.webapp import object_storage
 from tests.webapp.servers import free_port, listening, program, static_files
 from trainer.process import ROOT
-from webapp.supervisor import list_programs, raise_file_limit
+from webapp.supervisor import WORKERS, list_programs, raise_file_limit
 
 START_SECONDS = 120
 PASSWORD = "only-for-this-run"
@@ -32,6 +32,8 @@ class Setup:
     """The number of web processes."""
     left_out: tuple[str, ...] = ()
     """Names of programs of the supervisor that are not started."""
+    worker_niceness: int = 0
+    """How far workers stand behind the other programs when a core is short; 10 gives them a ninth of their share."""
     python: str = sys.executable
     bucket: bool = False
     """Whether the store is a bucket. Each program then has a data folder of its own, as on a machine of its own."""
@@ -218,7 +220,8 @@ def _start_prefine(site: Site) -> None:
     site.environment["PREFINE_HOSTS"] = "127.0.0.1"
     for one in list_programs("127.0.0.1", ports[0]):
         if one.name not in (*site.setup.left_out, "web"):
-            site.add(one.name, [site.setup.python, *one.command[1:]], options={"cwd": ROOT}).start()
+            prefix = ["nice", "-n", str(site.setup.worker_niceness)] if one.name in WORKERS else []
+            site.add(one.name, [*prefix, site.setup.python, *one.command[1:]], options={"cwd": ROOT}).start()
     for number, port in enumerate(ports, 1):
         command = next(one.command for one in list_programs("127.0.0.1", port) if one.name == "web")
         name = f"web-{number}" if site.setup.web > 1 else "web"

@@ -141,7 +141,9 @@ async def test_a_store_that_is_away_delays_a_clip_and_nothing_else(rf, ticket, m
         return away.size(key)
 
     monkeypatch.setattr(store, "size", size)
-    asked = asyncio.create_task(media.respond_with_clip(rf.get("/"), ticket.clip.video, "video/mp4", "x"))
+    asked = asyncio.create_task(
+        asyncio.to_thread(media.respond_with_clip, rf.get("/"), ticket.clip.video, "video/mp4", "x")
+    )
     await asyncio.sleep(0.1)  # the event loop goes on
     assert not asked.done()
     waiting.set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections.abc import Callable
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
@@ -12,14 +13,16 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.test import override_settings
 from django.urls import path
+from django.utils.deprecation import MiddlewareMixin
 
 from webapp.base import page_threads
-from webapp.base.page_threads import PAGES, STAFF, THREADS, VOTES, PageHandler
+from webapp.base.page_threads import CLIPS, FILES, PAGES, STAFF, THREADS, VOTES, PageHandler
 
 go_on = threading.Event()
 saved = threading.Event()
 seen: list[tuple[str, int]] = []
 connected: list[object] = []
+in_loops: list[bool] = []
 
 
 def answer(request: HttpRequest) -> HttpResponse:
@@ -43,8 +46,18 @@ def save(request: HttpRequest) -> HttpResponse:
     return HttpResponse("saved")
 
 
+class Neighbour(MiddlewareMixin):
+    """A middleware that could run in an event loop, like most of Django's."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        super().__init__(get_response)
+        in_loops.append(self.async_mode)
+
+
 urlpatterns = [
     path("page/", answer),
+    path("clip/page/", answer),
+    path("static/page/", answer),
     path("bench/page/", answer),
     path("connect/", connect),
     path("save/", save),
@@ -101,6 +114,26 @@ async def test_what_is_sent_and_staff_wait_for_no_page_of_people(handler):
     assert {group: queue.qsize() for group, queue in handler.free.items()} == THREADS
     assert sum(name.startswith(PAGES) for name, _ in seen) == len(pages)
     assert len({number for name, number in seen if name.startswith(PAGES)}) == THREADS[PAGES]
+
+
+async def test_files_of_pages_do_not_wait_for_clips(handler):
+    clips = [ask(handler, "GET", "/clip/page/") for _ in range(THREADS[CLIPS])]
+    await send_all(clips)
+    await take_all(handler, CLIPS)
+    assert handler.free[FILES].qsize() == THREADS[FILES]
+    go_on.set()
+    file = ask(handler, "GET", "/static/page/")
+    await send_all([file])
+    assert await read_status(file) == 200
+    for one in (*clips, file):
+        await one.wait(30)
+
+
+def test_a_request_does_not_go_back_to_the_event_loop_for_each_middleware():
+    in_loops.clear()
+    with override_settings(ROOT_URLCONF=__name__, MIDDLEWARE=[f"{__name__}.Neighbour"] * 2):
+        PageHandler()
+    assert in_loops == [False, False]
 
 
 @pytest.mark.parametrize(("longest", "first"), [(30, VOTES), (0.01, PAGES)])

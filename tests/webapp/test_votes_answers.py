@@ -35,7 +35,8 @@ def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client,
     person = poll_rows.evaluator(poll)
     html = poll_rows.page(client, person)
     assert "5050" in html and "5049" in html and "1 + " in html and "Use <strong>pairs</strong>" in html
-    assert not any(word in html for word in ("sentinel", "Turns", "Batch", "3D", "scaling", str(rows.RTS), "<video"))
+    telling = "|".join(("sentinel", "Turns", "Batch", "3D", "scaling", re.escape(str(rows.RTS)), "<video"))
+    assert not re.search(rf"(?<![\w-])({telling})(?![\w-])", html)  # as words: random tokens hold "3D" by chance
     problem.statement = "Another one."
     problem.save()
     Experiment.objects.all().delete()

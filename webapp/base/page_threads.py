@@ -1,15 +1,19 @@
 """Pages run on few threads that stay, each with its own open connection to the database.
 
 Django begins a thread for each request. On PostgreSQL each then connects and signs in again, which costs more than most
-queries, and a thousand pages that ask at once are a thousand connections.
+queries, and a thousand pages that ask at once are a thousand connections. It also goes from its event loop to that
+thread and back about twenty times a request, for each middleware, which costs more than most views: here all of a
+request runs in one go.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import contextvars
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
+from typing import Any
 
 import django
 from asgiref.sync import ThreadSensitiveContext
@@ -20,15 +24,15 @@ from django.http.response import HttpResponseBase
 
 from webapp.base.http import SAFE_METHODS
 
-VOTES, PAGES, FILES, STAFF = "votes", "pages", "files", "staff"
-THREADS = {VOTES: 8, PAGES: 2, FILES: 8, STAFF: 4}
+VOTES, PAGES, CLIPS, FILES, STAFF = "votes", "pages", "clips", "files", "staff"
+THREADS = {VOTES: 8, PAGES: 2, CLIPS: 8, FILES: 4, STAFF: 4}
 """How many requests of each group run at once. More pages at once would only share the processor, and a vote would wait
-for all of them.
+for all of them. Clips wait for the store, which may be slow or away; files that every page needs do not wait with them.
 """
 LONGEST_HOLD = 0.5
 """Seconds for which a page waits at most until no vote is being saved: one thread of a process computes at a time."""
 PREFIXES = {
-    "/clip/": FILES,
+    "/clip/": CLIPS,
     "/static/": FILES,
     "/words/": FILES,
     "/health/": VOTES,
@@ -57,10 +61,21 @@ class PageHandler(ASGIHandler):
         for group, count in THREADS.items():
             for _ in range(count):
                 self.free[group].put_nowait(ThreadPoolExecutor(1, f"{group} page"))
+        self.signals = ThreadPoolExecutor(1, "signals")
+        """Where a request's signals are sent and its answer is closed: short work, apart from that of websockets."""
         self.votes = 0
         """How many requests of the group VOTES are being answered."""
         self.no_votes = asyncio.Event()
         self.no_votes.set()
+
+    def load_middleware(self, is_async: bool = False) -> None:
+        """All middleware as plain functions, whatever it could be."""
+        super().load_middleware(is_async=False)
+
+    async def __call__(self, scope: dict[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
+        """As Django's, which begins a thread for the signals of each request."""
+        async with ThreadSensitiveContext(executor=self.signals):
+            await self.handle(scope, receive, send)
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
         """As Django's, on one of our threads."""
@@ -71,11 +86,15 @@ class PageHandler(ASGIHandler):
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.no_votes.wait(), LONGEST_HOLD)
             with self.hold_pages() if group == VOTES else nullcontext():
-                thread.submit(close_old_connections)  # Django's signal that does so runs on another thread
-                async with ThreadSensitiveContext(executor=thread):
-                    return await super().run_get_response(request)
+                run = contextvars.copy_context().run
+                return await asyncio.get_running_loop().run_in_executor(thread, run, self.answer, request)
         finally:
             self.free[group].put_nowait(thread)
+
+    def answer(self, request: HttpRequest) -> HttpResponseBase:
+        """All of a request, on this thread."""
+        close_old_connections()  # Django's signal that does so runs on another thread
+        return self.get_response(request)
 
     @contextmanager
     def hold_pages(self) -> Iterator[None]:

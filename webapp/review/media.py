@@ -26,9 +26,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-CHUNK = 256 * 1024
+CHUNK = 1024 * 1024
 THREADS = ThreadPoolExecutor(32, "media")
-"""They wait for the store, so that no page waits with them."""
+"""They read from the store, so that a slow line to a visitor holds no thread."""
 RANGE = re.compile(r"bytes=(?=.*\d)(\d{0,18})-(\d{0,18})")
 """A single range. Anything else, for example several ranges, is answered with the whole file, as the RFC allows."""
 
@@ -38,27 +38,27 @@ async def _in_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs)
 
 
 @require_safe
-async def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = await _find_ticket(token)
+def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    ticket = _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return await respond_with_clip(request, ticket.clip.video, "video/mp4", token, ticket.size)
+    return respond_with_clip(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
 @require_safe
-async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = await _find_ticket(token)
+def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
+    ticket = _find_ticket(token)
     if ticket is None:
         return HttpResponse(status=404)
-    return await respond_with_clip(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
+    return respond_with_clip(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
 
 
-async def serve_segment(request: HttpRequest, token: str, side: str, content_type: str) -> HttpResponseBase:
+def serve_segment(request: HttpRequest, token: str, side: str, content_type: str) -> HttpResponseBase:
     """The video or the still of one side of a pair; both sides are sent at equal length."""
     screening = (
-        await PairScreening.objects.select_related("pair__first", "pair__second")
+        PairScreening.objects.select_related("pair__first", "pair__second")
         .filter(token=strip_nul(token), participant__withdrawn_at=None)
-        .afirst()
+        .first()
     )
     if screening is None or side not in ("left", "right"):
         return HttpResponse(status=404)
@@ -66,20 +66,20 @@ async def serve_segment(request: HttpRequest, token: str, side: str, content_typ
     film = content_type == "video/mp4"
     names = [segment.video if film else segment.poster for segment in (screening.left, screening.right)]
     try:
-        size = await _in_thread(padding.round_up_longest, names, padding.FREE_BOX if film else 0)
+        size = padding.round_up_longest(names, padding.FREE_BOX if film else 0)
     except StoreError as error:
         log.warning("a pair waits: %s", error)
         return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
-    return await respond_with_clip(
+    return respond_with_clip(
         request, shown.video if film else shown.poster, content_type, f"{token} {side}", size
     )
 
 
-async def _find_ticket(token: str) -> ClipTicket | None:
+def _find_ticket(token: str) -> ClipTicket | None:
     return (
-        await ClipTicket.objects.select_related("clip")
+        ClipTicket.objects.select_related("clip")
         .filter(token=strip_nul(token), participant__withdrawn_at=None, clip__status=Clip.Status.READY)
-        .afirst()
+        .first()
     )
 
 
@@ -96,22 +96,22 @@ class PaddedFile:
         return self.length + len(self.tail)
 
 
-async def respond_with_clip(
+def respond_with_clip(
     request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
 ) -> HttpResponseBase:
     """The file or a part of it; 503 without a page, which no player shows, while the store is away."""
     try:
-        return await respond_with_range(request, key, content_type, token, padded_to)
+        return respond_with_range(request, key, content_type, token, padded_to)
     except StoreError as error:
         log.warning("a clip waits: %s", error)
         return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
 
 
-async def respond_with_range(
+def respond_with_range(
     request: HttpRequest, key: str, content_type: str, token: str, padded_to: int = 0
 ) -> HttpResponseBase:
     """The file or a part of it. Raises StoreError."""
-    length = await _in_thread(store.size, key)
+    length = store.size(key)
     if length is None:
         return HttpResponse(status=404)
     file = PaddedFile(key, length, padding.make_tail(length, padded_to, content_type))
@@ -162,16 +162,19 @@ def _respond(
     )
 
 
+def _read_part(key: str, start: int, length: int) -> bytes:
+    with store.open_range(key, start, length) as opened:
+        return opened.read(length)
+
+
 async def _stream(file: PaddedFile, start: int, length: int) -> AsyncIterator[bytes]:
     padding_bytes = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
     length = max(0, min(length, file.length - start))
-    if length:
-        opened = await _in_thread(store.open_range, file.key, start, length)
-        try:
-            while length > 0 and (data := await _in_thread(opened.read, min(CHUNK, length))):
-                length -= len(data)
-                yield data
-        finally:
-            await _in_thread(opened.close)
+    while length > 0:
+        data = await _in_thread(_read_part, file.key, start, min(CHUNK, length))
+        if not data:
+            return
+        yield data
+        start, length = start + len(data), length - len(data)
     if padding_bytes:
         yield padding_bytes

@@ -116,12 +116,10 @@ def _make_ballot(evaluator: Evaluator, pair: Pair) -> dict[str, Any]:
 
 @staff_only
 @require_safe
-async def serve_clip(
-    request: HttpRequest, public_id: uuid.UUID, position: int, side: str, ending: str
-) -> HttpResponseBase:
+def serve_clip(request: HttpRequest, public_id: uuid.UUID, position: int, side: str, ending: str) -> HttpResponseBase:
     """A clip or poster of a pair: the poll's copy once it is open, before that the original."""
     rows = Pair.objects.select_related("first", "second")
-    pair = await rows.filter(poll__public_id=public_id, position=position).afirst()
+    pair = rows.filter(poll__public_id=public_id, position=position).first()
     if pair is None or side not in ("first", "second") or ending not in CONTENT_TYPES:
         raise Http404("There is no such file.")
     clip = getattr(pair, side)
@@ -131,7 +129,7 @@ async def serve_clip(
         raise Http404("This clip was deleted.")
     else:
         name = str(clip.video if ending == "mp4" else clip.poster)
-    return await respond_with_clip(request, name, CONTENT_TYPES[ending], f"preview {pair.pk} {side}")
+    return respond_with_clip(request, name, CONTENT_TYPES[ending], f"preview {pair.pk} {side}")
 
 
 @staff_only

@@ -13,25 +13,25 @@ from webapp.votes.models import Poll, Showing
 
 
 @require_safe
-async def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    return await _serve_copy(request, token, "mp4", "video/mp4")
+def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
+    return _serve_copy(request, token, "mp4", "video/mp4")
 
 
 @require_safe
-async def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
-    return await _serve_copy(request, token, "jpg", "image/jpeg")
+def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
+    return _serve_copy(request, token, "jpg", "image/jpeg")
 
 
-async def _serve_copy(request: HttpRequest, token: str, ending: str, content_type: str) -> HttpResponseBase:
+def _serve_copy(request: HttpRequest, token: str, ending: str, content_type: str) -> HttpResponseBase:
     token = strip_nul(token)
     showing = (
-        await Showing.objects.select_related("pair")
+        Showing.objects.select_related("pair")
         .filter(Q(left_token=token) | Q(right_token=token))
         .filter(evaluator__withdrawn_at=None, evaluator__poll__status=Poll.Status.OPEN)
-        .afirst()
+        .first()
     )
     if showing is None:
         return HttpResponse(status=404)
     first = (token == showing.left_token) == showing.first_left
     file = showing.pair.first_file if first else showing.pair.second_file
-    return await respond_with_clip(request, make_copy_name(file, ending), content_type, token)
+    return respond_with_clip(request, make_copy_name(file, ending), content_type, token)

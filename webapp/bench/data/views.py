@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from asgiref.sync import sync_to_async
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -121,16 +120,16 @@ def progress(request: HtmxHttpRequest, kind: str, public_id: uuid.UUID) -> HttpR
 
 
 @require_safe
-async def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponseBase:
-    user = await request.auser()
-    if not (user.is_active and user.is_staff and await user.ahas_perm(EXPORT)):
+def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponseBase:
+    user = request.user
+    if not (user.is_active and user.is_staff and user.has_perm(EXPORT)):
         return HttpResponse(status=404)
-    task = await Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).afirst()
+    task = Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).first()
     if task is None:
         return HttpResponse(status=404)
-    response = await respond_with_range(request, task.key, "application/zip", str(public_id))
+    response = respond_with_range(request, task.key, "application/zip", str(public_id))
     if response.status_code in (200, 206) and request.method == "GET":  # a range counts as a download too
-        await sync_to_async(record)(user, "downloaded export", task.study)
+        record(user, "downloaded export", task.study)
     title = task.study.title if task.study else f"prefine-{task.name}"
     name = re.sub(r"[^\w-]+", "-", title).strip("-").lower() or "study"
     response["Content-Disposition"] = f'attachment; filename="{name}-{task.sha256[:8]}.zip"'

@@ -214,23 +214,20 @@ def refilm(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
-async def clip(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
-    return await _respond_with_media(request, name, "mp4", "video/mp4")
+def clip(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
+    return _respond_with_media(request, name, "mp4", "video/mp4")
 
 
 @require_safe
-async def poster(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
-    return await _respond_with_media(request, name, "jpg", "image/jpeg")
+def poster(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
+    return _respond_with_media(request, name, "jpg", "image/jpeg")
 
 
-async def _respond_with_media(
-    request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str
-) -> HttpResponseBase:
+def _respond_with_media(request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str) -> HttpResponseBase:
     """A clip's file for staff; participants use tickets (webapp.review.media)."""
-    user = await request.auser()
-    if not (user.is_active and user.is_staff):
+    if not (request.user.is_active and request.user.is_staff):
         return HttpResponse(status=404)
-    return await respond_with_clip(request, f"clips/{name}.{ending}", content_type, str(name))
+    return respond_with_clip(request, f"clips/{name}.{ending}", content_type, str(name))
 
 
 @require_POST
