@@ -63,7 +63,7 @@ class Run:
 def folder_of(job: TrainJob, data: Path) -> Path:
     """The folder of this job's run; another one when anything in the task's folder has changed."""
     digest = hashlib.sha256(repr(asdict(preset_of(job))).encode())
-    for file in sorted((catalog.TASKS_FOLDER / catalog.task(job.task).folder).iterdir()):
+    for file in sorted(catalog.find_folder(job.task).iterdir()):
         if file.is_file():
             digest.update(file.read_bytes())
     seeds = "-".join(map(str, job.seeds))

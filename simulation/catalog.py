@@ -1,18 +1,24 @@
 """Names, texts and presets of every task, without importing torch or mujoco.
 
-A task is a folder `simulation/tasks/<folder>/` whose `info.py` defines `INFO`. Nothing else registers it.
+A task is a folder whose `info.py` defines `INFO`, in `simulation/tasks/` or in a folder that PREFINE_TASKS names.
+Nothing else registers it.
 """
 
 from __future__ import annotations
 
 import importlib
+import logging
+import traceback
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
 from simulation import names
+from simulation.tasks import OWN_FOLDERS
 
+log = logging.getLogger(__name__)
 TASKS_FOLDER = Path(__file__).parent / "tasks"
 PRESETS = {
     "quick": "Quick: PPO, two CPU cores",
@@ -133,7 +139,7 @@ class TaskInfo:
     name: str
     """As in the papers: Cartpole, Ant, Humanoid, HumanoidJump."""
     folder: str
-    """Its folder under simulation/tasks."""
+    """The name of its folder."""
     sentence: str
     """What the robot should do, in plain words, for participants: "The robot should run forward as fast as it can."."""
     question: str
@@ -161,14 +167,60 @@ class TaskInfo:
     metric_row: str = ""
     """The row of the reward trace that is the hidden metric itself, number for number ("episode_length" where episodes
     are to last); outcomes are without it, so that no prompt shows it. Empty where there is none."""
+    model_file: str = "model.xml"
+    """The file of its folder that MuJoCo reads."""
 
 
 @cache
 def tasks() -> dict[str, TaskInfo]:
-    """Every task by name, in the order of their folders."""
+    """Every task by name: Prefine's in the order of their folders, then those of PREFINE_TASKS.
+
+    A task of one's own that cannot be read is left out, and the log says why: the others go on.
+    """
     folders = sorted(p.parent.name for p in TASKS_FOLDER.glob("*/info.py"))
     infos = (importlib.import_module(f"simulation.tasks.{folder}.info").INFO for folder in folders)
-    return {info.name: info for info in infos}
+    known = {info.name: info for info in infos}
+    for folder in list_own_folders():
+        try:
+            info = read_own_info(folder, known)
+        except ValueError as error:
+            log.error("A task of PREFINE_TASKS is left out: %s", error)
+        else:
+            known[info.name] = info
+    return known
+
+
+def list_own_folders() -> list[Path]:
+    """The folders of tasks outside this repository."""
+    return [path.parent for own in OWN_FOLDERS for path in sorted(own.glob("*/info.py"))]
+
+
+def read_own_info(folder: Path, known: Collection[str]) -> TaskInfo:
+    """What the `info.py` of such a folder says. Raises ValueError with the reason where it cannot be used."""
+    if not folder.name.isidentifier() or (TASKS_FOLDER / folder.name).exists():
+        raise ValueError(f"{folder}: name the folder with letters, digits and _, and unlike Prefine's own tasks")
+    try:
+        info = importlib.import_module(f"simulation.tasks.{folder.name}.info").INFO
+    except Exception as error:  # whatever a file of somebody else's raises
+        raise ValueError(describe_failure(folder / "info.py", error)) from error
+    if not isinstance(info, TaskInfo) or info.folder != folder.name:
+        raise ValueError(f"{folder / 'info.py'}: INFO must be a TaskInfo whose folder is {folder.name!r}")
+    if info.name.casefold() in (name.casefold() for name in known):
+        raise ValueError(f"{folder / 'info.py'}: there is a task {info.name!r} already; choose another name")
+    return info
+
+
+def describe_failure(file: Path, error: Exception) -> str:
+    """What a file of a task raised, with the file's last line that took part."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
+    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    return f"{file}{f', line {line}' if line else ''}: {type(error).__name__}: {error}"
+
+
+def find_folder(name: str) -> Path:
+    """The task's folder. Raises ValueError on an unknown task."""
+    folder = task(name).folder
+    return next(path for path in (TASKS_FOLDER / folder, *(own / folder for own in OWN_FOLDERS)) if path.is_dir())
 
 
 def task(name: str) -> TaskInfo:
@@ -213,7 +265,7 @@ def describe_presets() -> str:
 
 def upright_policy(name: str, preset: str) -> Path | None:
     """The task's policy that stays up and does nothing else, if it has one that fits this preset's networks."""
-    path = TASKS_FOLDER / task(name).folder / "upright.pt"
+    path = find_folder(name) / "upright.pt"
     wanted, trained_with = task(name).presets.get(preset), task(name).presets["quick"]
     if not (path.exists() and isinstance(wanted, Preset) and isinstance(trained_with, Preset)):
         return None
@@ -228,9 +280,9 @@ def list_upright_tasks() -> list[str]:
 
 def observation_source(name: str) -> str:
     """The text of the task's observations.py: what a language model is shown, and nothing more."""
-    return (TASKS_FOLDER / task(name).folder / "observations.py").read_text()
+    return (find_folder(name) / "observations.py").read_text()
 
 
 def reference_reward(name: str) -> str:
     """The human-written reward of the task, as a candidate's source."""
-    return (TASKS_FOLDER / task(name).folder / "reference.py").read_text()
+    return (find_folder(name) / "reference.py").read_text()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from simulation import catalog, mujoco_models
 from simulation.backends import choice
 from simulation.backends.interface import Physics, StartPhysics
 from simulation.noise import StepNoise
+from simulation.robots.described import make_task
 from simulation.worlds import Worlds
 
 
@@ -65,7 +65,7 @@ class Environment:
         self._context = contextlib.nullcontext() if self.device.type == "cpu" else self.device
         self._threads = threads
         self._start = start or choice.engine(str(device))
-        self._task = importlib.import_module(f"simulation.tasks.{self.info.folder}.task").Task(self.model)
+        self._task = make_task(self.info, self.model)
         _move(self._task, self.device)
         seeds = [seed] * groups if isinstance(seed, int) else seed
         self._source = StepNoise(seeds, worlds, self._task.noise_size)

@@ -9,11 +9,15 @@ import math
 from pathlib import Path
 
 import mujoco
+import numpy as np
 
 from simulation import catalog
 
 VISUAL_GROUP = 2
 """Geoms of this group are decoration: massless, without contacts."""
+
+CAMERA = "track"
+CAMERA_DISTANCES = 3.0
 
 
 class ModelError(ValueError):
@@ -22,15 +26,21 @@ class ModelError(ValueError):
 
 def model_path(task: str) -> Path:
     """The task's MJCF. Raises ValueError on an unknown task."""
-    return catalog.TASKS_FOLDER / catalog.task(task).folder / "model.xml"
+    return catalog.find_folder(task) / catalog.task(task).model_file
 
 
 def visual_model(task: str) -> mujoco.MjModel:
     """The model with its decoration: for filming. Same qpos as `physics_model`, other ids of bodies and geoms.
 
-    Raises ModelError where MuJoCo cannot compile it.
+    A model without a camera `track` gets one that sees its first body's robot from the side. Raises ModelError where
+    MuJoCo cannot compile it.
     """
-    return _compile(_spec(task), task)
+    spec = _spec(task)
+    model = _compile(spec, task)
+    if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, CAMERA) >= 0:
+        return model
+    _add_camera(spec, model)
+    return _compile(spec, task)
 
 
 def physics_model(task: str) -> mujoco.MjModel:
@@ -52,6 +62,24 @@ def physics_model(task: str) -> mujoco.MjModel:
             f"of {info.control_dt} s in info.py; change one of them"
         )
     return model
+
+
+def _add_camera(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
+    """A camera beside the first body's robot, CAMERA_DISTANCES times its reach away, a little above it."""
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    robot = model.body_rootid[model.geom_bodyid] == 1
+    centre = data.subtree_com[1]
+    reach = np.linalg.norm(data.geom_xpos[robot] - centre, axis=1) + model.geom_rbound[robot]
+    position = centre + CAMERA_DISTANCES * float(reach.max(initial=0.1)) * np.array([0.0, -0.95, 0.3])
+    body = spec.worldbody.first_body()
+    body.name = body.name or "robot"
+    body.add_camera(
+        name=CAMERA,
+        mode=mujoco.mjtCamLight.mjCAMLIGHT_TARGETBODYCOM,
+        targetbody=body.name,
+        pos=data.xmat[1].reshape(3, 3).T @ (position - data.xpos[1]),
+    )
 
 
 def _spec(task: str) -> mujoco.MjSpec:

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 KEPT_VARIABLES = frozenset(
     {"PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"}
-) | {f"PREFINE_{name}" for name in ("DEVICE", "ISAACGYM_PYTHON", "ISAACGYM_ASSETS")}
+) | {f"PREFINE_{name}" for name in ("DEVICE", "TASKS", "ISAACGYM_PYTHON", "ISAACGYM_ASSETS")}
 KEPT_PREFIXES = ("LC_", "MUJOCO_", "OMP_", "EGL_", "LIBGL_", "MESA_", "PYOPENGL_")
 PR_SET_PDEATHSIG = 1
 EXIT_DISK_FULL = 74

@@ -29,6 +29,7 @@ OPTIONS = {
     " --beside --iterations --seeds --out --override",
     "evaluate": "--candidate --episodes --seeds --film --out --json",
     "check": "--task --states",
+    "check-task": "--film",
     "replay": "--lenient",
     "benchmark": "--tasks --out",
     "completion": "bash zsh",

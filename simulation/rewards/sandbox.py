@@ -20,9 +20,15 @@ from pathlib import Path
 from simulation import catalog
 from simulation.rewards import landlock
 from simulation.rewards.verdict import Verdict
+from simulation.tasks import OWN_FOLDERS
 
 ROOT = Path(__file__).parents[2]
-READABLE = (ROOT / "simulation", ROOT / "trainer", *map(Path, ("/usr", "/lib", "/lib64", "/etc/ld.so.cache")))
+READABLE = (
+    ROOT / "simulation",
+    ROOT / "trainer",
+    *OWN_FOLDERS,
+    *map(Path, ("/usr", "/lib", "/lib64", "/etc/ld.so.cache")),
+)
 READABLE_FACTS = tuple(map(Path, ("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system", "/proc/driver/nvidia")))
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/urandom")))
 FILE_BYTES = 4 << 30
@@ -130,7 +136,12 @@ def check(task: str, sources: Sequence[str], timeout: float = 20.0, states: int 
                 capture_output=True,
                 text=True,
                 cwd=empty,
-                env={"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "LC_ALL": "C.UTF-8"},
+                env={
+                    "OMP_NUM_THREADS": "1",
+                    "OMP_WAIT_POLICY": "PASSIVE",
+                    "LC_ALL": "C.UTF-8",
+                    "PREFINE_TASKS": os.pathsep.join(str(folder.resolve()) for folder in OWN_FOLDERS),
+                },
                 timeout=STARTUP_SECONDS + timeout * len(sources),
             )
         except subprocess.TimeoutExpired:
