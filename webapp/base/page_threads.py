@@ -33,6 +33,8 @@ LONGEST_HOLD = 0.5
 """Seconds for which a page waits at most until no vote is being saved: one thread of a process computes at a time."""
 PREFIXES = {
     "/clip/": CLIPS,
+    "/view/": CLIPS,
+    "/pair/": CLIPS,
     "/static/": FILES,
     "/words/": FILES,
     "/health/": VOTES,

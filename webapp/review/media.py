@@ -70,9 +70,7 @@ def serve_segment(request: HttpRequest, token: str, side: str, content_type: str
     except StoreError as error:
         log.warning("a pair waits: %s", error)
         return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
-    return respond_with_clip(
-        request, shown.video if film else shown.poster, content_type, f"{token} {side}", size
-    )
+    return respond_with_clip(request, shown.video if film else shown.poster, content_type, f"{token} {side}", size)
 
 
 def _find_ticket(token: str) -> ClipTicket | None:

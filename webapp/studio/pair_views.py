@@ -75,13 +75,13 @@ def _parse_seconds(row: dict[str, Any]) -> float | None:
 
 
 @require_safe
-async def serve_video(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
-    return await media.serve_segment(request, token, side, "video/mp4")
+def serve_video(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
+    return media.serve_segment(request, token, side, "video/mp4")
 
 
 @require_safe
-async def serve_still(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
-    return await media.serve_segment(request, token, side, "image/jpeg")
+def serve_still(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
+    return media.serve_segment(request, token, side, "image/jpeg")
 
 
 urlpatterns = [
