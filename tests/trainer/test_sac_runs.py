@@ -135,6 +135,7 @@ def test_a_policy_of_another_algorithm_or_size_is_no_beginning(finished_run, tmp
             shard(tmp_path / name, given)
 
 
+@pytest.mark.exhaustive  # going on from a checkpoint is above, killing a run in test_run.py
 def test_a_killed_run_ends_as_an_unbroken_one(run, tmp_path):  # noqa: F811
     longer = {**SHORT, "iterations": 40}
     given = job(overrides=longer, film_at=(10,), processes=1)  # saves there

@@ -119,6 +119,7 @@ def cluster(postgres: int, redis: int, s3_server: int, tmp_path: Path) -> Iterat
         yield Cluster(environment, tmp_path, s3_server, exit_stack)
 
 
+@pytest.mark.exhaustive  # test_run_folder.py has it with two folders and a bucket, without networks of their own
 @pytest.mark.timeout(1200)
 def test_a_preempted_training_goes_on_on_another_machine_from_the_store(cluster: Cluster) -> None:
     for machine, *command in (("desk", "reaper"), ("desk", "worker", "llm"), ("desk", "worker", "film")):

@@ -63,7 +63,13 @@ class TestJobs:
         assert job.experiment.status in ("running", "finished") and job.experiment.error == ""
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("left", [0, 64 << 10], ids=["at its start", "at its first checkpoint"])
+    @pytest.mark.parametrize(
+        "left",
+        [
+            pytest.param(0, id="at its start"),
+            pytest.param(64 << 10, id="at its first checkpoint", marks=pytest.mark.exhaustive),
+        ],
+    )
     def test_a_training_waits_and_goes_on(
         self, small_disk: SmallDisk, caplog: Any, monkeypatch: Any, left: int
     ) -> None:

@@ -62,7 +62,9 @@ def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> 
     assert not first.experiment.events.filter(kind="trained before").exists()
 
 
-@pytest.mark.parametrize("values", [{"seed": 1}, {"overrides": {**TINY, "iterations": 4}}])
+@pytest.mark.parametrize(
+    "values", [{"seed": 1}, pytest.param({"overrides": {**TINY, "iterations": 4}}, marks=pytest.mark.exhaustive)]
+)
 def test_another_seed_or_setting_is_another_training(data: None, values: dict[str, Any]) -> None:
     first, other = trained(begun()), trained(begun(**values))
     assert result(other) != result(first)
