@@ -9,6 +9,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+TRUSTED_FRACTION = 1 / 2
+"""From this fraction of a job on, its own speed alone tells when it ends; before, earlier jobs count, too."""
+LEAST_SHARE = 0.75
+"""A job that has run for its usual time, but is not done, still needs this share of the usual time of its rest."""
 LEAST_STEP = 0.04
 """Progress of less than this is not noted."""
 Point = list[float]
@@ -59,3 +63,31 @@ def find_usual_times(courses: Sequence[Course], fraction: float) -> tuple[float,
         return fraction, fraction
     found = [course.find_times(fraction) for course in courses]
     return statistics.median(first for first, _ in found), statistics.median(last for _, last in found)
+
+
+def follow_own_pace(took: float, fraction: float, course: Sequence[Point]) -> float | None:
+    """Seconds left of a job that goes on at its mean pace since its first noted progress: its latest speed, which
+    workers report, may be that of a moment.
+    """
+    begun, done = course[0] if course else (0.0, 0.0)
+    return (took - begun) / (fraction - done) * (1 - fraction) if fraction > done else None
+
+
+def follow_known_course(took: float, fraction: float, courses: Sequence[Course]) -> float | None:
+    """Seconds left of a job that goes like these, which took another time on another machine."""
+    over = sum(find_usual_times(courses, fraction)) / 2
+    return took * (1 - over) / over if over else None
+
+
+def count_rest(took: float, over: float, expected: float) -> float:
+    """Seconds left of a job of which this share of its usual time should be over."""
+    return max(expected - took, LEAST_SHARE * expected * (1 - over))
+
+
+def follow_courses(took: float, fraction: float, expected: float, courses: Sequence[Course]) -> float:
+    """Seconds left of a job that goes like earlier ones. Its own pace counts more and more until half of it is over."""
+    first, last = find_usual_times(courses, fraction)
+    over = min(max(took / expected, first), last)
+    pace = took / (over * expected) if over else 1.0
+    expected *= 1 + min(1.0, over / TRUSTED_FRACTION) * (pace - 1)
+    return count_rest(took, min(over, (first + last) / 2), expected)

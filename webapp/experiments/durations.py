@@ -13,6 +13,7 @@ from llm.methods import ASKING_PAIRS
 from llm.records import canonical
 from trainer.records import FINAL
 from webapp.experiments.courses import Course, read_course
+from webapp.experiments.first_courses import FIRST_COURSES, PRESET
 from webapp.experiments.models import Experiment, Job
 
 REMEMBERED_JOBS = 7
@@ -81,10 +82,19 @@ def measure_step(experiment: Experiment, step: str, known: Known) -> float | Non
 
 
 def read_courses(experiment: Experiment, step: str, known: Known) -> tuple[Course, ...]:
-    """The courses of this step's newest jobs for these settings, whatever K was."""
+    """The courses of this step's newest jobs for these settings, whatever K was; of a training that was never measured
+    here, the course that it had elsewhere.
+    """
     if step not in LIKE_STEPS:
         return ()
-    return _measure(experiment, step, LIKE_STEPS[step], known, each=True).courses
+    measured = _measure(experiment, step, LIKE_STEPS[step], known, each=True)
+    return measured.courses if measured.seconds is not None else _find_first_courses(experiment, step)
+
+
+def _find_first_courses(experiment: Experiment, step: str) -> tuple[Course, ...]:
+    usual = step == "training" and experiment.preset == PRESET and not experiment.overrides
+    known = FIRST_COURSES.get(experiment.task) if usual and not experiment.asks_pairs else None
+    return (known,) if known else ()
 
 
 def _count_parts(step: str, k: int) -> int:

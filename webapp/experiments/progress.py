@@ -13,7 +13,14 @@ from django.utils import timezone
 
 from llm.records import TRIED
 from webapp.experiments import held_up, promises
-from webapp.experiments.courses import Course, Point, find_usual_times
+from webapp.experiments.courses import (
+    TRUSTED_FRACTION,
+    Course,
+    count_rest,
+    follow_courses,
+    follow_known_course,
+    follow_own_pace,
+)
 from webapp.experiments.durations import STEP_JOBS, Known, measure_step, read_courses
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
@@ -26,15 +33,9 @@ JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.val
 """By phase, the judgement that people are asked for."""
 ANSWERING, ANSWERING_TEXT = "answering", "waiting for people to answer pairs"
 """The phase of a training that has stopped to ask about pairs."""
-OWN_SECONDS = 10.0
-"""Where no earlier training tells how long one takes, nothing is said before it has run for these seconds."""
-OWN_FRACTION, OWN_PATIENCE = 0.15, 180.0
-"""Nor before it has done this share of its work or run for this many seconds: early films begin after a tenth, take
-processors from it, and slow it down."""
-TRUSTED_FRACTION = 1 / 2
-"""From this fraction of a job on, its own speed alone tells when it ends; before, earlier jobs count, too."""
-LEAST_SHARE = 0.75
-"""A job that has run for its usual time, but is not done, still needs this share of the usual time of its rest."""
+OWN_SECONDS, OWN_FRACTION, OWN_PATIENCE = 10.0, 0.2, 180.0
+"""Where no earlier training tells how long one takes, nothing is said before it has run for the first seconds, nor
+before it has done this share of its work or run for the last ones: early films slow it down after its first tenth."""
 LEAST_SLOWDOWN, MOST_SLOWDOWN = 0.5, 4.0
 """Limits of what is concluded from a training's speed for the films after it."""
 
@@ -358,46 +359,25 @@ def _estimate_queue(job: Job, now: datetime, known: Known) -> float | None:
 def _estimate_job(
     job: Job | None, now: datetime, expected: float | None, courses: Sequence[Course] = ()
 ) -> float | None:
-    """Seconds left of a job: by the course of earlier jobs; where none was noted, from its own speed, from how long
-    earlier jobs took, or, early on, from both.
-    """
+    """Seconds left of a job: by the course of earlier jobs, from its own speed, from how long they took, or from both."""
     if job is None or job.status != Job.Status.RUNNING:
         return None if expected is None else expected * (1 - _read_fraction(job))
     took, fraction = (now - (job.started_at or job.created_at)).total_seconds(), _read_fraction(job)
     if expected and courses:
-        return _follow_courses(took, fraction, expected, courses)
-    usual = None if expected is None else _count_rest(took, fraction, expected)
+        return follow_courses(took, fraction, expected, courses)
+    usual, trusted = None if expected is None else count_rest(took, fraction, expected), TRUSTED_FRACTION
     own = job.progress.get("seconds_left")
     if own is None:
         return usual
     if usual is None:
         if fraction < TRUSTED_FRACTION and (took < OWN_SECONDS or fraction < OWN_FRACTION and took < OWN_PATIENCE):
             return None
-        usual = _follow_own_course(took, fraction, job.progress.get("course", ()))
-    trust = min(1.0, fraction / TRUSTED_FRACTION)
+        if courses:
+            usual, trusted = follow_known_course(took, fraction, courses), 1.0
+        else:
+            usual = follow_own_pace(took, fraction, job.progress.get("course", ()))
+    trust = min(1.0, fraction / trusted)
     return float(own) if usual is None else trust * float(own) + (1 - trust) * usual
-
-
-def _follow_own_course(took: float, fraction: float, course: Sequence[Point]) -> float | None:
-    """Seconds left of a job that goes on at its mean pace since its first noted progress: its latest speed, which
-    workers report, may be that of a moment.
-    """
-    begun, done = course[0] if course else (0.0, 0.0)
-    return (took - begun) / (fraction - done) * (1 - fraction) if fraction > done else None
-
-
-def _count_rest(took: float, over: float, expected: float) -> float:
-    """Seconds left of a job of which this share of its usual time should be over."""
-    return max(expected - took, LEAST_SHARE * expected * (1 - over))
-
-
-def _follow_courses(took: float, fraction: float, expected: float, courses: Sequence[Course]) -> float:
-    """Seconds left of a job that goes like earlier ones. Its own pace counts more and more until half of it is over."""
-    first, last = find_usual_times(courses, fraction)
-    over = min(max(took / expected, first), last)
-    pace = took / (over * expected) if over else 1.0
-    expected *= 1 + min(1.0, over / TRUSTED_FRACTION) * (pace - 1)
-    return _count_rest(took, min(over, (first + last) / 2), expected)
 
 
 def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) -> tuple[CandidateState, ...]:
