@@ -119,44 +119,50 @@ out["answers"] = problem_rows.open_judgement(problem_rows.sum_problem(), ["# One
 
 STAFF = """
 import uuid
+import webapp.urls  # registers the models
 from django.conf import settings
 from django.contrib import admin
-from django.test import Client
+from django.test import Client, RequestFactory, override_settings
 from django.urls import reverse
-from tests.webapp import bench_rows, poll_rows, problem_rows
-from webapp.experiments.models import LanguageModel
+from django.utils import timezone
+from tests.webapp import bench_rows, finished_study, poll_rows, problem_rows
+from webapp.comparisons.models import Comparison
+from webapp.endpoints.models import Endpoint
+from webapp.notices.models import Notice
 from webapp.problems import missing_files
-from webapp.studies.models import CompletionCode
+from webapp.review.models import Screening
 ada, client = bench_rows.create_staff(), Client()
 client.force_login(ada)
 out["cookie"] = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
-experiment = bench_rows.create_finished_experiment(n=1)
-study = rows.study(recruiting=True, assignment="by hand")
-CompletionCode.objects.create(study=study, outcome="finished", code="C1")
-changed = {
-    "studies_study": study,
-    "experiments_experiment": experiment,
-    "experiments_languagemodel": LanguageModel.objects.create(name="M", kind="openai"),
-    "votes_poll": poll_rows.poll(status="draft", pairs=1),
-    "problems_problem": problem_rows.add_problem(),
-    "auth_user": ada,
-}
-out["forms"] = {"comparison, add": reverse("comparisons:new")}
-for name, row in changed.items():
-    out["forms"][f"{name}, add"] = reverse(f"admin:{name}_add")
-    out["forms"][f"{name}, change"] = reverse(f"admin:{name}_change", args=[row.pk])
-out["others"] = {name: reverse(f"admin:{name}") for name in ("index", "problems_upload")}
+with override_settings(UNDO_SECONDS=0):
+    finished_study.create_finished_study()
+bench_rows.create_finished_experiment(n=1)
+poll_rows.poll(status="draft", pairs=1)
+problem_rows.add_problem()
+Comparison.objects.create(name="C", tasks=["Cartpole"], methods=["icpl", "open_loop"], candidates=6, experiments=2)
+Endpoint.objects.create(address="https://example.org/v1")
+shown = Screening.objects.first()
+Notice.objects.create(participant=shown.participant, request=shown.request, kind="ready", channel="email",
+                      due_at=timezone.now())
+request = RequestFactory().get("/")
+request.user = ada
+out["forms"], out["others"] = {"comparison, add": reverse("comparisons:new")}, {}
+for model, pages in admin.site._registry.items():
+    name, row = f"{model._meta.app_label}_{model._meta.model_name}", model._default_manager.first()
+    out["others"][f"{name}, list"] = reverse(f"admin:{name}_changelist")
+    out["others"][f"{name}, history"] = reverse(f"admin:{name}_history", args=[row.pk])
+    if pages.has_add_permission(request):
+        out["forms"][f"{name}, add"] = reverse(f"admin:{name}_add")
+    kind = "forms" if pages.has_change_permission(request, row) else "others"
+    out[kind][f"{name}, change"] = reverse(f"admin:{name}_change", args=[row.pk])
+    if pages.has_delete_permission(request, row):
+        out["others"][f"{name}, delete"] = reverse(f"admin:{name}_delete", args=[row.pk])
+out["others"] |= {name: reverse(f"admin:{name}") for name in ("index", "problems_upload")}
+out["others"]["empty list"] = reverse("admin:problems_problem_changelist") + "?q=nothing"
 key = uuid.uuid4()
 missing_files.keep_set({"problems.yaml": b"{format: 1, problems: [{attachments: [{file: a.png}]}]}"}, key)
 out["others"]["problems_complete"] = reverse("admin:problems_complete", args=[key])
-out["others"]["delete"] = reverse("admin:experiments_experiment_delete", args=[experiment.pk])
-out["others"]["history"] = reverse("admin:experiments_experiment_history", args=[experiment.pk])
 out["others"]["password"] = reverse("admin:auth_user_password_change", args=[ada.pk])
-for model in admin.site._registry:
-    name, row = f"{model._meta.app_label}_{model._meta.model_name}", model._default_manager.first()
-    out["others"][f"{name}, list"] = reverse(f"admin:{name}_changelist")
-    if row:
-        out["others"][f"{name}, change"] = reverse(f"admin:{name}_change", args=[row.pk])
 """
 
 
@@ -283,27 +289,30 @@ def staff(chromium, site):
     context.close()
 
 
-def find_violations(context, site, addresses):
+def find_violations(context, site, addresses, looks):
     page = context.new_page()
     found = {}
     for name, address in addresses.items():
-        assert page.goto(site.url + address).status == 200, name
-        page.evaluate(AXE)
-        found[name] = page.evaluate(RUN)
-        page.set_viewport_size({"width": 390, "height": 800})
-        if page.evaluate("document.documentElement.scrollWidth") > 390:
-            found[name].append("the page scrolls sideways")
-        page.set_viewport_size({"width": 1280, "height": 800})
+        for look in looks:
+            show_look(page, look)  # before the page is loaded: the admin reads the colour scheme once
+            assert page.goto(site.url + address).status == 200, name
+            page.evaluate(AXE)
+            found[f"{name}, {look}"] = page.evaluate(RUN)
+            page.set_viewport_size({"width": 390, "height": 800})
+            if page.evaluate("document.documentElement.scrollWidth") > 390:
+                found[f"{name}, {look}"].append("the page scrolls sideways")
     page.close()
     return {name: violations for name, violations in found.items() if violations}
 
 
 def test_no_form_of_the_admin_has_a_violation(staff, site):
     context, made = staff
-    assert find_violations(context, site, made["forms"]) == {}
+    assert len(made["forms"]) >= 12
+    assert find_violations(context, site, made["forms"], LOOKS[:1]) == {}
 
 
 @pytest.mark.exhaustive
-def test_no_other_page_of_the_admin_has_a_violation(staff, site):
+def test_no_page_of_the_admin_has_a_violation_in_any_look(staff, site):
     context, made = staff
-    assert find_violations(context, site, made["others"]) == {}
+    assert find_violations(context, site, made["forms"], LOOKS[1:]) == {}
+    assert find_violations(context, site, made["others"], LOOKS) == {}

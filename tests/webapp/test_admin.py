@@ -51,7 +51,7 @@ def test_every_list_opens_without_and_with_rows(staff):
 def test_a_page_says_where_it_is_without_saying_it_twice(staff):
     experiment = bench_rows.create_finished_experiment(n=1, clips=False)
     places = {
-        reverse("admin:studies_study_add"): ["Studies"],
+        reverse("admin:studies_study_add"): ["Studies", "New"],
         reverse("admin:experiments_experiment_changelist"): ["Experiments"],
         reverse("admin:experiments_experiment_change", args=[experiment.pk]): ["Experiments", experiment.name],
         reverse("admin:problems_upload"): ["Import problems"],

@@ -359,7 +359,7 @@ def _estimate_queue(job: Job, now: datetime, known: Known) -> float | None:
 def _estimate_job(
     job: Job | None, now: datetime, expected: float | None, courses: Sequence[Course] = ()
 ) -> float | None:
-    """Seconds left of a job: by the course of earlier jobs, from its own speed, from how long they took, or from both."""
+    """Seconds left of a job: by the course of earlier jobs, from its own speed, from how long they took, or both."""
     if job is None or job.status != Job.Status.RUNNING:
         return None if expected is None else expected * (1 - _read_fraction(job))
     took, fraction = (now - (job.started_at or job.created_at)).total_seconds(), _read_fraction(job)

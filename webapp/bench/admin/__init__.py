@@ -5,6 +5,7 @@ from webapp.bench.admin import (  # noqa: F401 (each registers its models)
     comparisons,
     endpoints,
     experiments,
+    loop_rows,
     notices,
     problems,
     review,

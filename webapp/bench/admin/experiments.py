@@ -1,4 +1,4 @@
-"""Configuration of language models and experiments, and read-only lists of a loop's rows."""
+"""Configuration of language models and experiments, and the sidebar of the admin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.admin import ModelAdmin
-from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
@@ -24,18 +23,7 @@ from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_judge_options
 from webapp.experiments import judges, loop, repeating
 from webapp.experiments.defaults import find_environment_model
-from webapp.experiments.models import (
-    Candidate,
-    Clip,
-    Event,
-    Experiment,
-    Iteration,
-    Job,
-    LanguageModel,
-    ModelCall,
-    Request,
-    Run,
-)
+from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.seeds import find_next_seed
 from webapp.studies.assigning import find_participants
 
@@ -88,9 +76,11 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
             "title": "Look up",
             "collapsible": True,
             "items": [
+                *list_page("Iterations", "replay", "experiments", "iteration"),
                 *list_page("Candidates", "functions", "experiments", "candidate"),
                 *list_page("Requests", "swap_horiz", "experiments", "request"),
                 *list_page("Jobs", "work", "experiments", "job"),
+                *list_page("Runs", "model_training", "experiments", "run"),
                 *list_page("Model calls", "forum", "experiments", "modelcall"),
                 *list_page("Events", "list", "experiments", "event"),
                 *list_page("Clips", "movie", "experiments", "clip"),
@@ -99,6 +89,7 @@ def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
                 *list_page("Screenings", "visibility", "review", "screening"),
                 *list_page("Votes", "how_to_vote", "review", "vote"),
                 *list_page("Judged trials", "checklist", "review", "trial"),
+                *list_page("Notices", "notifications", "notices", "notice"),
                 *audit,
             ],
         },
@@ -276,6 +267,9 @@ class LanguageModelForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         for name in ("base_url", "model"):
             self.fields[name].required = self["kind"].value() == LanguageModel.Kind.OPENAI
+        if not self.instance.api_key:
+            self.fields["forget_key"].widget = forms.HiddenInput()
+            self.fields["api_key"].help_text = "Kept on this server and never shown again."
 
     def full_clean(self) -> None:
         """Have a typed key typed again if the form is refused: no page holds it, and saving would lose it."""
@@ -317,11 +311,15 @@ class LanguageModelAdmin(ModelAdmin):
         ),
         ("Limits", {"fields": ["concurrency", "timeout", "context_tokens"]}),
     ]
-    list_display = ["name", "kind", "model", "base_url", "key"]
+    list_display = ["name", "kind", "model", "address", "key"]
     change_form_outer_before_template = "admin/test_connection.html"  # type: ignore[assignment]
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"kind": LanguageModel.Kind.OPENAI, **super().get_changeform_initial_data(request)}
+
+    @display(description="address", ordering="base_url")
+    def address(self, model: LanguageModel) -> str:
+        return model.base_url
 
     @display(description="key", boolean=True)
     def key(self, model: LanguageModel) -> bool:
@@ -330,77 +328,3 @@ class LanguageModelAdmin(ModelAdmin):
     def has_view_permission(self, request: HttpRequest, obj: LanguageModel | None = None) -> bool:
         """Only who may change it: a page that one may just read would print the stored key."""
         return self.has_change_permission(request, obj)
-
-
-class ReadOnlyAdmin(ModelAdmin):
-    """Rows that the loop writes; the admin shows them."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-
-@admin.register(Iteration)
-class IterationAdmin(ReadOnlyAdmin):
-    list_display = ["experiment", "number", "best", "worst", "finished_at"]
-    list_select_related = ["experiment", "best__iteration", "worst__iteration"]
-
-
-@admin.register(Candidate)
-class CandidateAdmin(ReadOnlyAdmin):
-    list_display = ["key", "experiment", "status", "rts", "reason"]
-    list_filter = ["status", ("iteration__experiment", RelatedDropdownFilter)]
-    list_select_related = ["iteration__experiment"]
-    search_fields = ["source", "reason"]
-
-    def experiment(self, candidate: Candidate) -> Experiment:
-        return candidate.iteration.experiment
-
-
-@admin.register(Request)
-class RequestAdmin(ReadOnlyAdmin):
-    list_display = ["experiment", "step", "slot", "kind", "status", "created_at", "finished_at"]
-    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
-    list_select_related = ["experiment"]
-    search_fields = ["fingerprint", "error"]
-
-
-@admin.register(Job)
-class JobAdmin(ReadOnlyAdmin):
-    list_display = ["__str__", "experiment", "status", "owner", "attempt", "heartbeat", "error"]
-    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
-    list_select_related = ["experiment"]
-    search_fields = ["owner", "error"]
-
-
-@admin.register(Run)
-class RunAdmin(ReadOnlyAdmin):
-    list_display = ["__str__", "seconds", "samples", "nan_worlds", "created_at"]
-    list_select_related = ["request__experiment"]
-
-
-@admin.register(Clip)
-class ClipAdmin(ReadOnlyAdmin):
-    list_display = ["__str__", "status", "error", "created_at"]
-    list_filter = ["status", "percent"]
-    list_select_related = ["candidate__iteration__experiment"]
-
-
-@admin.register(ModelCall)
-class ModelCallAdmin(ReadOnlyAdmin):
-    list_display = ["__str__", "model", "prompt_tokens", "completion_tokens", "latency", "cost", "created_at"]
-    list_filter = ["model"]
-    list_select_related = ["request__experiment"]
-
-
-@admin.register(Event)
-class EventAdmin(ReadOnlyAdmin):
-    list_display = ["created_at", "experiment", "kind", "public", "text"]
-    list_filter = ["kind", "public", ("experiment", RelatedDropdownFilter)]
-    list_select_related = ["experiment"]
-    search_fields = ["text"]

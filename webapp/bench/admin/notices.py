@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib import admin
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
-from webapp.bench.admin.experiments import ReadOnlyAdmin
+from webapp.bench.admin.loop_rows import ReadOnlyAdmin
 from webapp.notices.models import Notice
 
 

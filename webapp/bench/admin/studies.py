@@ -14,7 +14,7 @@ from unfold.decorators import display
 from unfold.forms import PaginationInlineFormSet
 
 from webapp.audit import record
-from webapp.bench.admin.experiments import ReadOnlyAdmin
+from webapp.bench.admin.loop_rows import ReadOnlyAdmin
 from webapp.bench.studies.forms import ASSIGNMENT_FIELDS, ArmForm, ArmFormSet, AssignmentForm, StudyForm
 from webapp.studies import copying
 from webapp.studies.consent import write_consent
@@ -129,6 +129,10 @@ class StudyAdmin(ModelAdmin):
     search_fields = ["title"]
     actions = ["copy_studies"]
     change_form_outer_before_template = "admin/study_page.html"  # type: ignore[assignment]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
+        """Participants are erased on the page of the study's data, so that it is recorded."""
+        return super().has_delete_permission(request, obj) and not (obj and obj.participants.exists())
 
     @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
     def state(self, study: Study) -> tuple[str, str]:
