@@ -21,6 +21,8 @@ from webapp.base.store import store
 from webapp.experiments import headless, loop
 from webapp.experiments.execute.train import build_job, find_candidates
 from webapp.experiments.models import Clip, Experiment, Job, PairSession, Segment, SegmentPair
+from webapp.notices import notifier
+from webapp.notices.models import Address, Notice
 from webapp.review import pairs
 from webapp.review.models import PairScreening
 from webapp.studies import assigning, enrolment
@@ -225,6 +227,23 @@ class TestSeveralPeople:
         answer_all(first)
         erasure.erase(first)
         assert len(send(other)["pairs"]) == 1
+
+
+def test_people_are_told_of_each_session_while_it_lacks_answers(without_undo: None) -> None:
+    person = start_person()
+    Study.objects.update(notify_email=True)
+    Address.objects.create(participant=person, email="ada@example.org")
+    rows.open_pairs(person, pairs=1)
+    for _ in range(2):
+        notifier.plan_notices()
+    assert list(Notice.objects.values_list("session", "kind").order_by("kind")) == [(1, "ready"), (1, "reminder")]
+    answer_all(person)
+    reminder = Notice.objects.get(kind="reminder")
+    assert notifier.find_drop_reason(reminder) == "answered already"
+    assert pairs.settle_due_sessions() == 1
+    rows.open_pairs(person, pairs=1, session=2)
+    notifier.plan_notices()
+    assert Notice.objects.filter(session=2, kind="ready").count() == 1
 
 
 @pytest.mark.slow

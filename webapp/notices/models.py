@@ -62,6 +62,8 @@ class Notice(models.Model):
 
     participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="notices")
     request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="notices")
+    session = models.PositiveSmallIntegerField(default=0, db_default=0)
+    """Of a training whose pairs people answer: the session that is open; else 0."""
     kind = models.CharField(max_length=8, choices=Kind)
     channel = models.CharField(max_length=5, choices=Channel)
     due_at = models.DateTimeField(default=timezone.now)
@@ -78,7 +80,7 @@ class Notice(models.Model):
         ordering = ["-id"]
         default_permissions = ("view",)
         constraints = [
-            models.UniqueConstraint(fields=["participant", "request", "kind", "channel"], name="told_once"),
+            models.UniqueConstraint(fields=["participant", "request", "session", "kind", "channel"], name="told_once"),
         ]
         indexes = [
             models.Index(fields=["due_at"], name="to_be_sent", condition=models.Q(sent_at=None, dropped="")),

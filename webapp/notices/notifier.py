@@ -18,11 +18,12 @@ from django.utils.translation import gettext as _
 from webapp.base.database import PollSchedule, read_now
 from webapp.experiments import judges
 from webapp.experiments.kinds import JUDGED_KINDS
-from webapp.experiments.models import Experiment, Request
+from webapp.experiments.models import Experiment, PairSession, Request
 from webapp.notices import email, push
 from webapp.notices.channels import KEPT_AFTER_CLOSING
 from webapp.notices.models import Address, Notice, Subscription
-from webapp.review import ballot
+from webapp.review import ballot, pairs
+from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant
 from webapp.studies.texts.localizing import localize_study
 
@@ -71,8 +72,10 @@ def delete_contacts() -> None:
         model._default_manager.filter(over).delete()
 
 
-def find_waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
-    """The participants who can be reached by this channel and have no notice yet, with the request that waits."""
+def find_waiting(channel: Notice.Channel) -> list[tuple[Participant, int, int]]:
+    """The participants who can be reached by this channel and have no notice yet, with the request that waits, and its
+    session of pairs or 0.
+    """
     noticed = Notice.objects.filter(
         participant=OuterRef("participant"), request=OuterRef("experiment__requests"), channel=channel
     )
@@ -88,24 +91,36 @@ def find_waiting(channel: Notice.Channel) -> list[tuple[Participant, int]]:
         **CHANNELS[channel],
     )
     found = places.select_related("participant").annotate(waits=F("experiment__requests__pk")).distinct()
-    return [(place.participant, place.waits) for place in found]
+    rounds = [(place.participant, place.waits, 0) for place in found]
+    return rounds + [row for session in pairs.list_waiting_sessions() for row in _find_waiting_for(session, channel)]
+
+
+def _find_waiting_for(session: PairSession, channel: Notice.Channel) -> list[tuple[Participant, int, int]]:
+    """The same of one session of pairs."""
+    if session.request.experiment.paused or not pairs.lacks_answers(session):
+        return []
+    same = {"participant": OuterRef("participant"), "request": session.request, "session": session.number}
+    places = assigning.find_members(session.request.experiment).filter(participant__outcome="", **CHANNELS[channel])
+    waiting = places.exclude(Exists(Notice.objects.filter(channel=channel, **same))).distinct()
+    return [(place.participant, session.request_id, session.number) for place in waiting]
 
 
 def plan_notices() -> None:
     """A row for each person, request and channel that has none. Two notifiers at once make one row."""
     for channel in CHANNELS:
-        for person, request_id in find_waiting(channel):
-            Notice.objects.bulk_create(_make_notices(person, request_id, channel), ignore_conflicts=True)
+        for person, request_id, session in find_waiting(channel):
+            about = Notice(participant=person, request_id=request_id, session=session, channel=channel)
+            Notice.objects.bulk_create(_make_notices(about), ignore_conflicts=True)
 
 
-def _make_notices(person: Participant, request_id: int, channel: Notice.Channel) -> list[Notice]:
-    now, ready = read_now(), Notice.Kind.READY
-    rows = [Notice(participant=person, request_id=request_id, channel=channel, kind=ready, due_at=now)]
+def _make_notices(about: Notice) -> list[Notice]:
+    now = read_now()
+    rows = [(Notice.Kind.READY, now)]
     if settings.REMINDER_HOURS:
-        due = move_to_daytime(now + timedelta(hours=settings.REMINDER_HOURS), person.timezone)
-        reminder = Notice.Kind.REMINDER
-        rows.append(Notice(participant=person, request_id=request_id, channel=channel, kind=reminder, due_at=due))
-    return rows
+        due = move_to_daytime(now + timedelta(hours=settings.REMINDER_HOURS), about.participant.timezone)
+        rows.append((Notice.Kind.REMINDER, due))
+    same = {name: getattr(about, name) for name in ("participant", "request_id", "session", "channel")}
+    return [Notice(**same, kind=kind, due_at=due) for kind, due in rows]
 
 
 def move_to_daytime(moment: datetime, zone: str) -> datetime:
@@ -151,6 +166,9 @@ def find_drop_reason(notice: Notice) -> str:
     if person.withdrawn_at or person.outcome:
         return "left the study"
     if request.status != Request.Status.OPEN or ballot.find_standing_vote(request, person):
+        return "answered already"
+    session = request.pair_sessions.filter(number=notice.session).first() if notice.session else None
+    if notice.session and (session is None or not pairs.lacks_answers(session)):
         return "answered already"
     if not request.experiment.live:
         return "experiment ended"

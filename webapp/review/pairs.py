@@ -27,8 +27,10 @@ from webapp.review.models import PairScreening
 from webapp.studies import assigning
 from webapp.studies.models import Participant
 
-AHEAD = 4
-"""So many pairs a page holds: the one that is shown, and those that it loads meanwhile."""
+AHEAD, LEAST_AHEAD = 4, 2
+"""So many pairs a page holds: the one that is shown, and those that it loads meanwhile. Fewer where many people share
+few pairs.
+"""
 HELD_SECONDS = 90
 """A pair whose page has not been heard of for so long may be given to somebody else."""
 MEASURED = 20
@@ -95,6 +97,12 @@ def list_waiting_sessions() -> QuerySet[PairSession]:
     live = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
     waiting = PairSession.objects.filter(status=PairSession.Status.OPEN, request__experiment__status__in=live)
     return waiting.select_related("request")
+
+
+def lacks_answers(session: PairSession) -> bool:
+    """Whether people should still answer pairs of a session."""
+    copies = _count_copies(session.request.experiment)
+    return session.status == PairSession.Status.OPEN and min(_count_answers(session), default=copies) < copies
 
 
 def release_pairs(experiment: Experiment, **_: Any) -> None:
@@ -167,11 +175,12 @@ def _take_back_from_another(row: PairScreening) -> bool:
 
 
 def _give(participant: Participant, session: PairSession, copies: int) -> None:
-    """Let the person hold AHEAD pairs, as far as there are any that they may answer."""
+    """Let the person hold up to AHEAD pairs, as far as there are any that they may answer."""
     held = PairScreening.objects.filter(pair__session=session, answer="", released_at=None)
     mine = held.filter(participant=participant)
     mine.update(offered_at=Now())
-    missing = AHEAD - mine.count()
+    members = max(1, assigning.find_members(session.request.experiment).count())
+    missing = min(AHEAD, max(LEAST_AHEAD, -(-session.pairs.count() * copies // members))) - mine.count()
     if missing <= 0:
         return
     _release_silent(held.exclude(participant=participant))

@@ -87,6 +87,7 @@ NOTICES = (
         columns={
             "participant": link(),
             "request": link(),
+            "session": keep("The session of pairs that was open; 0: a round."),
             "kind": keep("ready or reminder."),
             "channel": keep("email or push."),
             "due_at": when("When it was to be sent."),
