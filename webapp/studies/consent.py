@@ -71,7 +71,7 @@ def _write(study: Study, arms: list[Arm], minutes: float | None) -> str:
         else gettext("Purpose. We study how people's choices can teach a computer program what is wanted."),
         join_sentences([gettext("What you do."), *_describe_task(arms), _describe_time(minutes)]),
         gettext("Risks and benefits. There are no known risks beyond those of looking at a screen."),
-        join_sentences(_describe_data(study.retention_days, robots)),
+        join_sentences(_describe_data(study.retention_days, robots, any(arm.writes for arm in arms) or not arms)),
         gettext(
             'Voluntary. You may stop at any moment without giving a reason. "%(leave)s" on every page withdraws you; '
             "what you gave until then is deleted when you ask for it."
@@ -83,7 +83,20 @@ def _write(study: Study, arms: list[Arm], minutes: float | None) -> str:
     return "\n\n".join(filter(None, paragraphs))
 
 
+def _describe_pairs(arms: list[Arm]) -> list[str]:
+    """Where every arm asks about pairs of segments."""
+    most = max(duration.count_pairs_each(arm) for arm in arms)
+    return [
+        gettext("You watch short videos of a simulated robot, two at a time, and say which one does it better.")
+        + " "
+        + ngettext("There is about %(count)s pair.", "There are about %(count)s pairs.", most) % {"count": most},
+        gettext("Between the sets the robot practises; you can close the page and come back with your link."),
+    ]
+
+
 def _describe_task(arms: list[Arm]) -> list[str]:
+    if arms and all(arm.asks_pairs for arm in arms):
+        return _describe_pairs(arms)
     rounds = sorted({arm.rounds for arm in arms}) or [5]
     films = not arms or any(arm.medium.filmed for arm in arms)
     if rounds == [1]:
@@ -119,8 +132,9 @@ def _describe_time(minutes: float | None) -> str:
     return gettext("It takes about %(minutes)s minutes of your attention.") % {"minutes": ceil(minutes / 5) * 5}
 
 
-def _describe_data(days: int | None, robots: bool) -> list[str]:
-    return [
+def _describe_data(days: int | None, robots: bool, written: bool) -> list[str]:
+    """`written`: whether a language model writes, which is given what people say."""
+    described = [
         gettext(
             "Your data. We keep your choices, the reasons that you type and how long you took, under a pseudonym. We "
             "store no name and no address."
@@ -136,6 +150,7 @@ def _describe_data(days: int | None, robots: bool) -> list[str]:
             "another company's: write nothing about yourself."
         ),
     ]
+    return described if written else described[:-1]
 
 
 def describe_retention(days: int | None) -> str:

@@ -24,6 +24,8 @@ QUESTION_SECONDS = 20
 """Assumed for each comprehension question."""
 SECONDS_PER_VIDEO = 12
 """Assumed for watching one candidate and thinking about it, until people were measured."""
+SECONDS_PER_PAIR = 7.5
+"""Assumed for comparing two segments of 2 s."""
 SAMPLES_PER_SECOND = 20_000
 """Assumed for PPO on two cores, until a training was measured on this installation."""
 WRITING_SECONDS, FILMING_SECONDS = 20.0, 10.0
@@ -80,7 +82,7 @@ def _estimate_arm(arm: Arm, judged: float | None) -> ArmEstimate:
         round_seconds=None if training is None else training + around,
         training_seconds=training,
         measured=measured is not None,
-        judging_seconds=arm.k * (judged or SECONDS_PER_VIDEO),
+        judging_seconds=estimate_judging_of(arm, judged) / arm.rounds,
     )
 
 
@@ -115,7 +117,19 @@ def estimate_attention(study: Study, judged: float | None = None) -> float:
 
 def estimate_judging(study: Study, judged: float | None = None) -> list[float]:
     """For each arm the seconds in which a person judges all rounds of an experiment."""
-    return [arm.rounds * arm.k * (judged or SECONDS_PER_VIDEO) for arm in study.arms.all()]
+    return [estimate_judging_of(arm, judged) for arm in study.arms.all()]
+
+
+def estimate_judging_of(arm: Arm, judged: float | None = None) -> float:
+    """The same of one arm; people who share its pairs answer equally many."""
+    if arm.asks_pairs:
+        return SECONDS_PER_PAIR * count_pairs_each(arm)
+    return arm.rounds * arm.k * (judged or SECONDS_PER_VIDEO)
+
+
+def count_pairs_each(arm: Arm) -> int:
+    """How many pairs each person of an experiment answers."""
+    return -(-int(arm.read_option("queries")) * min(arm.overlap, arm.panel) // arm.panel)
 
 
 @dataclass(frozen=True)

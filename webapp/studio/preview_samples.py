@@ -169,6 +169,15 @@ def _plain_page(name: str, **context: Any) -> Callable[[Study, Arm], Page]:
     return lambda study, plan: Page(name, context)
 
 
+def _has_rounds(study: Study, plan: Arm) -> bool:
+    """Whether people judge rounds, and not pairs, which a script asks for one after another."""
+    return not plan.asks_pairs
+
+
+def _has_practice(study: Study, plan: Arm) -> bool:
+    return study.practice and _has_rounds(study, plan)
+
+
 def _has_questions(study: Study, plan: Arm) -> bool:
     return study.questions.exists()
 
@@ -185,8 +194,8 @@ BEFORE, ROUNDS, END = "Before the rounds", "The rounds", "The end"
 STATES: dict[str, State] = {
     "consent": State("Consent", BEFORE, _make_consent_page),
     "instruction": State("Instruction", BEFORE, _make_instruction_page),
-    "practice": State("Practice trial", BEFORE, _make_practice_page, lambda study, plan: study.practice),
-    "practised": State("After the practice trial", BEFORE, _make_practised_page, lambda study, plan: study.practice),
+    "practice": State("Practice trial", BEFORE, _make_practice_page, _has_practice),
+    "practised": State("After the practice trial", BEFORE, _make_practised_page, _has_practice),
     "check": State("Comprehension check", BEFORE, lambda s, p: _make_check_page(s, p, wrongly=False), _has_questions),
     "check-again": State(
         "Check, wrong answers", BEFORE, lambda s, p: _make_check_page(s, p, wrongly=True), _has_questions
@@ -194,12 +203,14 @@ STATES: dict[str, State] = {
     "check-failed": State("Check not passed", BEFORE, _page_with_code("check_failed", Outcome.FAILED), _has_questions),
     "waiting": State("Waiting", ROUNDS, lambda s, p: _make_waiting_page(s, p, in_line=False)),
     "in-line": State("Waiting behind others", ROUNDS, lambda s, p: _make_waiting_page(s, p, in_line=True)),
-    "review": State("A round", ROUNDS, lambda s, p: _make_review_page(s, p, judge.JUDGEMENT, count_shown(p))),
+    "review": State(
+        "A round", ROUNDS, lambda s, p: _make_review_page(s, p, judge.JUDGEMENT, count_shown(p)), _has_rounds
+    ),
     "pair": State("Two once more", ROUNDS, lambda s, p: _make_review_page(s, p, compare.JUDGEMENT, 2), _has_pairs),
     "final": State(
         "Final choice", ROUNDS, lambda s, p: _make_review_page(s, p, choose.JUDGEMENT, p.n), _has_final_choice
     ),
-    "picked": State("After a choice", ROUNDS, _make_picked_page),
+    "picked": State("After a choice", ROUNDS, _make_picked_page, _has_rounds),
     "paused": State("Paused", ROUNDS, _plain_page("paused")),
     "failed": State("A failure", ROUNDS, _make_failed_page),
     "debriefing": State("Debriefing", END, _plain_page("debriefing"), lambda study, plan: bool(study.debriefing)),

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from llm import methods, records
+from llm import records
 from simulation import catalog
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
@@ -158,14 +158,8 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
     asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
     if not experiment.judge_info.asks_people:
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
-    steps = count_segment_steps(read_seconds(experiment), catalog.task(experiment.task))
+    steps = count_segment_steps(float(experiment.read_option("seconds")), catalog.task(experiment.task))
     return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)
-
-
-def read_seconds(experiment: Experiment) -> float:
-    """How long the segments are that people compare; 0: whole episodes."""
-    known = {option.name: option.default for option in methods.method(experiment.method).options}
-    return float((known | experiment.options)["seconds"])
 
 
 def watch_training(

@@ -72,12 +72,6 @@ class Experiment(LoopSettings):
         return known is None or known.offered
 
     @property
-    def writes(self) -> bool:
-        """Whether a language model, or the offline writer, writes its candidates."""
-        known = methods.METHODS.get(self.method)
-        return known is None or known.writes
-
-    @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -282,10 +283,21 @@ class LoopSettings(models.Model):
         return self.judge_info.count_frames(self.judge_options) if self.medium.filmed else 0
 
     @property
+    def writes(self) -> bool:
+        """Whether a language model, or the offline writer, writes its candidates."""
+        known = methods.METHODS.get(self.method)
+        return known is None or known.writes
+
+    @property
     def asks_pairs(self) -> bool:
         """Whether its policy learns its reward from answers about pairs."""
         known = methods.METHODS.get(self.method)
         return known is not None and known.asks_pairs
+
+    def read_option(self, name: str) -> Any:
+        """The value of a method's option: its default unless another was chosen."""
+        defaults = {option.name: option.default for option in methods.method(self.method).options}
+        return {**defaults, **self.options}[name]
 
     @property
     def judge_info(self) -> Judge:

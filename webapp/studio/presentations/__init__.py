@@ -21,6 +21,9 @@ PRESENTATIONS: dict[str, Presentation] = {
 EITHER = gettext_noop(
     "You watch short videos of robots or read answers to problems, and say which is best and which worst."
 )
+PAIRS = gettext_noop(
+    "You watch short videos of a robot that practises, two at a time, and say which one does it better."
+)
 
 
 def find_presentation(plan: LoopSettings) -> Presentation:
@@ -30,6 +33,8 @@ def find_presentation(plan: LoopSettings) -> Presentation:
 def make_lead(plans: Iterable[LoopSettings], each: int) -> str:
     """What a participant is asked to do who may get any of these plans, `each` of them one after another."""
     plans = list(plans)
+    if plans and all(plan.asks_pairs for plan in plans):
+        return join_sentences([_(PAIRS), *_describe_times(each)])
     leads = {find_presentation(plan).lead for plan in plans}
     sentences = [_(EITHER if len(leads) > 1 else leads.pop() if leads else films.LEAD)]
     rounds = {describe_plan(plan).rounds for plan in plans}
@@ -46,6 +51,8 @@ def make_lead(plans: Iterable[LoopSettings], each: int) -> str:
         else:
             sentence = _("There is one round.") if one else _("There are %(rounds)s.")
         sentences.append(sentence % words)
-    if each > 1:
-        sentences.append(_("You do this %(count)s times, one after another.") % {"count": spell_number(each)})
-    return join_sentences(sentences)
+    return join_sentences([*sentences, *_describe_times(each)])
+
+
+def _describe_times(each: int) -> list[str]:
+    return [_("You do this %(count)s times, one after another.") % {"count": spell_number(each)}] if each > 1 else []
