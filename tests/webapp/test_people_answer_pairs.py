@@ -25,8 +25,9 @@ from webapp.notices import notifier
 from webapp.notices.models import Address, Notice
 from webapp.review import pairs
 from webapp.review.models import PairScreening
-from webapp.studies import assigning, enrolment
+from webapp.studies import assigning, consent, duration, enrolment
 from webapp.studies.models import Assignment, Participant, Study
+from webapp.studio.presentations import make_lead
 
 pytestmark = pytest.mark.django_db
 TINY = {"iterations": 12, "worlds": 16}
@@ -279,3 +280,12 @@ def test_answers_train_a_policy_session_by_session() -> None:
     assert Study.objects.get() == study and assigning.find_members(row).count() == 1
     row.delete()
     assert not [name for name in store.names("clips")]
+
+
+def test_the_words_before_consent_speak_of_pairs() -> None:
+    study = rows.study(**PLAN, panel=7)
+    text = consent.write_consent(study)
+    assert "two at a time" in text and "There are about 7 pairs." in text
+    assert "best and the worst" not in text and "language model" not in text
+    assert "two at a time" in make_lead(study.arms.all(), 1)
+    assert duration.estimate_judging(study) == [7 * duration.SECONDS_PER_PAIR]
