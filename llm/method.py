@@ -104,8 +104,8 @@ class Method:
     """Whether, with these options, a vision model is shown the clips of each round."""
     reasoning: bool = False
     """Whether it also runs on problems that are solved by written answers or programs (llm/forms/)."""
-    films_all: bool = False
-    """Whether all its policies are filmed, though nobody judges by their films."""
+    films_all: Callable[[Mapping[str, Any]], bool] = lambda options: False
+    """Whether, with these options, all its policies are filmed, though nobody judges by their films."""
     offered: bool = True
     """Whether forms, comparisons and the command line offer it; else it begins on the page of a finished experiment."""
     revision: int = 1

@@ -150,6 +150,10 @@ class Train:
     """Whether each candidate trains with a seed of its own; else those of a round share one."""
     pairs: Pairs | None = None
     """What the policies learn their rewards from, in place of programs: the candidates then have none."""
+    by_metric: bool = False
+    """Whether the hidden metric itself is the reward, in place of programs: the candidates then have none."""
+    episodes: int = 0
+    """Whole episodes over which each final policy's mean actions are evaluated."""
 
 
 @dataclass(frozen=True)
@@ -246,6 +250,8 @@ _LATER = {
     "rollouts": 1,
     "own_seeds": False,
     "pairs": None,
+    "by_metric": False,
+    "episodes": 0,
     "rollout": 1,
     "scene": False,
     "optional": (),

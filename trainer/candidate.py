@@ -25,6 +25,7 @@ class Candidate:
     """Component, "total", EPISODE_LENGTH -> its series."""
     metric: Series = field(default_factory=Series)
     rollouts: list[int] = field(default_factory=list)
+    evaluation: dict[str, Any] = field(default_factory=dict)
     samples: int = 0
     nan_worlds: int = 0
 
@@ -60,6 +61,7 @@ class Candidate:
             metric_trace=metric,
             rts=metric["max"] if metric else None,
             final_score=metric["all"][-1] if metric else None,
+            evaluation=self.evaluation,
             samples=self.samples,
             nan_worlds=self.nan_worlds,
         )

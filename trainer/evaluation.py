@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +28,8 @@ from trainer.estimates import Estimate, estimate_mean, estimate_ratio, estimate_
 FIRST_SEED = 3_000_000_019
 """Seed 0 of an evaluation: far from the seeds of training, so that no reset is one that the policy was trained on."""
 FILMS = ("best", "median", "worst")
+SEEDS = (0, 1, 2, 3, 4)
+"""Among which the episodes of an evaluation are divided, unless it names others."""
 SHARE = "share of episodes"
 """The beginning of a metric's text where an episode succeeds or fails."""
 
@@ -178,6 +181,21 @@ def over_seeds(episodes: Sequence[Episode], seeds: Sequence[int], shares: bool) 
     if found is None or not shares or found.low is None or found.high is None:
         return found
     return replace(found, low=max(0.0, found.low), high=min(1.0, found.high))
+
+
+def evaluate_policy(checkpoint: Path, episodes: int) -> dict[str, Any]:
+    """What is kept of the evaluation of a training's final policy, as plain values. Its episodes are divided among
+    SEEDS, as ./prefine evaluate does by default; `score` is None where the task has no metric or no step counted.
+    """
+    seeds = SEEDS[: min(len(SEEDS), episodes)]
+    found, _ = evaluate(checkpoint, seeds, -(-episodes // len(seeds)))
+    return {
+        "episodes": found.episodes,
+        "score": found.score.mean if found.score else None,
+        "error": found.score.error if found.score else None,
+        "steps": found.episode_length.mean,
+        "terminated": found.terminated,
+    }
 
 
 def choose_episode(episodes: Sequence[Episode], which: str) -> Episode:

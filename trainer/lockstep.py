@@ -34,6 +34,7 @@ from trainer import checkpoint, memory
 from trainer.calls import CallMark
 from trainer.candidate import EPISODE_LENGTH, LEARNED_REWARD, Candidate
 from trainer.collect import Collector, Horizon
+from trainer.evaluation import evaluate_policy
 from trainer.learner import learner_for, mixed_precision
 from trainer.log_lines import say
 from trainer.preferences import exchange, questions
@@ -69,7 +70,9 @@ REWARD_SECONDS = 10.0
 """Processor time that all calls of one reward may take in any case; usual ones take less in a whole training. Beyond
 it, they may take as long as the rest of the candidate's training.
 """
-LATER_OPTIONS = ("shared_experience", "preferences")
+FOREIGN_PHYSICS = "bridge:isaacgym"
+"""Policies are evaluated in MuJoCo, where those of another engine would not be at home."""
+LATER_OPTIONS = ("shared_experience", "preferences", "by_metric", "episodes")
 """Fields of a job that earlier versions did not have."""
 
 
@@ -191,6 +194,8 @@ class Lockstep:
             checkpoint.save_policy(
                 path, self.learner.policy_state(group), task=self.info.name, preset=self.job.preset, seed=seed
             )
+            if self.job.episodes and not self._device.startswith(FOREIGN_PHYSICS):
+                candidate.evaluation = evaluate_policy(path, self.job.episodes)
         for candidate in self.candidates:
             table = self.job_dir / "traces" / f"{candidate.index}.csv"
             write_table(table, candidate.metric, candidate.series, self.preset.iterations, self.preset.samples)
@@ -265,6 +270,8 @@ class Lockstep:
         noise = self._noise.normal(self.preset.horizon, self.preset.worlds, self.info.num_actions)
         horizon = self.collector.collect(self.learner, noise.to(self.learner.device))
         experience = horizon.experience
+        if self.job.by_metric:
+            experience = replace(experience, rewards=torch.where(horizon.step_counts, horizon.step_metric, 0.0))
         if self._preferences is not None:
             rewards, newest = self._preferences.rewards(horizon), self._preferences.newest(self.iteration)
             experience = replace(experience, rewards=rewards, newest=newest)

@@ -69,6 +69,10 @@ class TrainJob:
     preferences: tuple[Preferences | None, ...] = ()
     """For each of the K how its policy learns from answers about pairs; None: from its reward function. Empty: all
     learn from theirs."""
+    by_metric: bool = False
+    """The reward is the hidden metric where it counts, and 0 elsewhere; the functions are only traced."""
+    episodes: int = 0
+    """Whole episodes over which each final policy's mean actions are evaluated; 0: none."""
 
     def seed_of(self, index: int) -> int:
         """The seed of a candidate."""
@@ -121,6 +125,8 @@ class CandidateResult:
     rts: float | None = None
     """Maximum of the metric over the intervals."""
     final_score: float | None = None
+    evaluation: dict[str, Any] = field(default_factory=dict)
+    """Of the final policy's mean actions, where the job asks for it: trainer.evaluation.summarize_evaluation."""
     samples: int = 0
     nan_worlds: int = 0
     """Worlds that went non-finite and were terminated, counted over the run."""

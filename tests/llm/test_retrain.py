@@ -63,3 +63,10 @@ def test_other_trainings_are_fingerprinted_as_before():
     _, asked = open_training()
     usual = dataclasses.replace(asked, own_seeds=False)
     assert "own_seeds" not in payload(usual) and fingerprint(usual) != fingerprint(asked)
+
+
+def test_it_trains_by_the_metric_without_a_reward_and_evaluates_where_that_is_asked():
+    opened = advance("retrain", PROBLEM, 7, 2, 1, [], {"by_metric": True, "episodes": 100})
+    (request,) = opened.requests
+    assert (request.by_metric, request.episodes, [c.source for c in request.candidates]) == (True, 100, ["", ""])
+    assert payload(request)["by_metric"] is True and payload(request)["episodes"] == 100

@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import statistics
+from dataclasses import replace
 
 import pytest
 import torch
@@ -253,3 +254,23 @@ def test_training_leaves_a_row_for_each_interval_that_rts_is_computed_from(run):
             "reward/total",
             "reward/episode_length",
         }
+
+
+def test_a_training_evaluates_its_final_policies_and_the_metric_can_be_the_reward(tmp_path):
+    """What it reports is what ./prefine evaluate finds; under the metric two different programs learn the same."""
+    job = TrainJob("Cartpole", (rewards.UPRIGHT, rewards.STILL), overrides=SIZE | {"iterations": 3}, film_at=())
+    _, plain = trained(tmp_path / "plain", job)
+    assert [result.evaluation for result in plain.candidates] == [{}, {}]
+    _, scored = trained(tmp_path / "scored", replace(job, by_metric=True, episodes=8))
+    first, second = scored.candidates
+    assert first.rts == second.rts and first.evaluation == second.evaluation
+    assert [one.rts for one in plain.candidates] != [first.rts, second.rts]
+    policy = tmp_path / "scored" / "checkpoints" / "policies" / "0.pt"
+    found, _ = evaluate(policy, seeds=(0, 1, 2, 3, 4), episodes=2)
+    assert first.evaluation == {
+        "episodes": 10,
+        "score": found.score.mean,
+        "error": found.score.error,
+        "steps": found.episode_length.mean,
+        "terminated": found.terminated,
+    }

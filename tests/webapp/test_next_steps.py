@@ -170,7 +170,9 @@ def test_a_retraining_stands_beside_the_search_and_films_every_policy(staff):
     new = Experiment.objects.latest("pk")
     fake_workers.advance(new)
     (request,) = new.requests.all()
-    results = [CandidateResult(i, True, rts=10.0 * i, final_score=20.0 + i) for i in range(3)]
+    results = [
+        CandidateResult(i, True, rts=10.0 * i, final_score=20.0 + i, evaluation={"score": 30.0 + i}) for i in range(3)
+    ]
     with leases.claim(request.jobs.get().pk) as lease, lease.settle() as locked:
         train.save_result(locked, request, train.find_candidates(request), TrainResult(tuple(results), 60, 10**6))
     assert (
@@ -184,7 +186,8 @@ def test_a_retraining_stands_beside_the_search_and_films_every_policy(staff):
     for one in (row, new):
         text = read(staff, reverse("bench:experiment", args=[one.public_id]))
         table = text[text.index('id="retrainings-title"') :]
-        assert "candidate 1-" in table and ">90.0</td>" in table and ">21.0</td>" in table and "18.5 to 23.5" in table
+        assert "candidate 1-" in table and ">90.0</td>" in table and ">21.0<br>" in table and "18.5 to 23.5" in table
+        assert ">31.0<br><small>28.5 to 33.5<" in table
     text = read(staff, reverse("bench:experiment", args=[new.public_id]))
     assert "Duplicate</a>" not in text and "Retrain the winner" not in text and "writer:" not in text
     assert "Train that with further seeds on the page of the search." in text

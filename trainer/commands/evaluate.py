@@ -13,7 +13,7 @@ from simulation import catalog
 from trainer.checkpoint import load_policy
 from trainer.commands.train import EXIT_CANCELLED, PLAIN_SECONDS, duration
 from trainer.estimates import Estimate
-from trainer.evaluation import FILMS, Evaluation, evaluate, film
+from trainer.evaluation import FILMS, SEEDS, Evaluation, evaluate, film
 from trainer.records import read_result
 
 POLICIES = ("checkpoints", "policies")
@@ -151,7 +151,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("path", type=Path, metavar="CHECKPOINT_OR_RUN", help="a policy (.pt), or a run's folder")
     parser.add_argument("--candidate", type=int, metavar="I", help="only this policy of the run, counted from 0")
     parser.add_argument("--episodes", type=_positive, default=20, metavar="N", help="of each seed (20)")
-    parser.add_argument("--seeds", type=_seed, nargs="+", default=[0, 1, 2, 3, 4], metavar="S", help="(0 1 2 3 4)")
+    parser.add_argument("--seeds", type=_seed, nargs="+", default=list(SEEDS), metavar="S", help="(0 1 2 3 4)")
     parser.add_argument("--film", nargs="+", default=[], type=str.lower, choices=FILMS, help="episodes to film")
     parser.add_argument("--out", type=Path, help="folder for the films; evaluation/ in the run's folder by default")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

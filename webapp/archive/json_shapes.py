@@ -49,6 +49,7 @@ SHAPES: dict[str, Any] = {
             ...: MAYBE,
         }
     ],
+    "experiments.Candidate.evaluation": {...: MAYBE},
     "experiments.Request.payload": {
         "iteration?": WHOLE,
         "count?": WHOLE,

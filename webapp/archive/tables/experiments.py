@@ -145,6 +145,10 @@ TABLES = (
             ),
             "rts": keep("Reward task score: the highest of the hidden metric over training.", "the task's metric"),
             "final_score": keep("The hidden metric at the end of training.", "the task's metric"),
+            "evaluation": keep(
+                "Of the final policy's mean actions, where it was evaluated: episodes, score (the metric) with its "
+                "standard error, mean steps of an episode, share that terminated."
+            ),
         },
     ),
     Table(

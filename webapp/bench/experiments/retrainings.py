@@ -15,8 +15,10 @@ from webapp.experiments.models import Candidate, Experiment
 class Retraining:
     experiment: Experiment
     progress: progress.Progress
+    mean_actions: Mean | None
+    """Of the final policies' scores without exploration, over whole episodes; None before there is one."""
     final: Mean | None
-    """Of the final policies' scores; None before there is one."""
+    """Of the scores at the end of training."""
     rts: Mean | None
 
     @property
@@ -54,14 +56,20 @@ def read_retrainings(experiment: Experiment) -> RetrainingTable | None:
         return None
     finals: dict[int, list[float]] = defaultdict(list)
     scores: dict[int, list[float]] = defaultdict(list)
+    evaluated: dict[int, list[float]] = defaultdict(list)
     trained = Candidate.objects.filter(iteration__experiment__in=rows, status=Candidate.Status.TRAINED)
-    for pk, final, rts in trained.values_list("iteration__experiment", "final_score", "rts"):
-        for found, value in ((finals, final), (scores, rts)):
+    columns = ("iteration__experiment", "final_score", "rts", "evaluation")
+    for pk, final, rts, evaluation in trained.values_list(*columns):
+        for found, value in ((finals, final), (scores, rts), (evaluated, evaluation.get("score"))):
             if (score := finite(value)) is not None:
                 found[pk].append(score)
     states = progress.read_all(rows)
     return RetrainingTable(
-        origin, [Retraining(row, states[row.pk], _mean(finals[row.pk]), _mean(scores[row.pk])) for row in rows]
+        origin,
+        [
+            Retraining(row, states[row.pk], *(_mean(found[row.pk]) for found in (evaluated, finals, scores)))
+            for row in rows
+        ],
     )
 
 

@@ -133,9 +133,11 @@ def find_candidates(request: Request) -> list[Candidate]:
 def build_job(experiment: Experiment, request: Request, candidates: list[Candidate]) -> TrainJob:
     """The training job. Rounds differ in their seeds."""
     seeds, preferences = list_seeds(request), build_preferences(experiment, request)
+    by_metric = request.payload.get("by_metric", False)
+    unwritten = preferences or by_metric
     return TrainJob(
         task=experiment.task,
-        sources=tuple(catalog.reference_reward(experiment.task) if preferences else c.source for c in candidates),
+        sources=tuple(catalog.reference_reward(experiment.task) if unwritten else c.source for c in candidates),
         preset=experiment.preset,
         seed=seeds[0],
         seeds=tuple(seeds) if len(set(seeds)) > 1 else (),
@@ -145,6 +147,8 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
         warm=warm_start.find_start(request) is not None,
         shared_experience=experiment.shared_experience,
         preferences=(preferences,) * len(candidates) if preferences else (),
+        by_metric=by_metric,
+        episodes=request.payload.get("episodes", 0),
     )
 
 
@@ -265,7 +269,8 @@ def save_outcome(candidate: Candidate, outcome: CandidateResult) -> None:
     candidate.reason = outcome.reason
     candidate.trace, candidate.metric_trace = outcome.trace, outcome.metric_trace
     candidate.rts, candidate.final_score = outcome.rts, outcome.final_score
-    candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score"])
+    candidate.evaluation = outcome.evaluation
+    candidate.save(update_fields=["status", "reason", "trace", "metric_trace", "rts", "final_score", "evaluation"])
 
 
 def read_outcomes(request: Request) -> Any:

@@ -63,7 +63,12 @@ class Experiment(LoopSettings):
         or the method wants all.
         """
         method = methods.method(self.method)
-        return self.judge_info.asks_people or bool(self.judge_frames) or method.films_all or method.looks(self.options)
+        return (
+            self.judge_info.asks_people
+            or bool(self.judge_frames)
+            or method.films_all(self.options)
+            or method.looks(self.options)
+        )
 
     @property
     def searches(self) -> bool:
@@ -136,6 +141,8 @@ class Candidate(models.Model):
     """Where it learned from answers about pairs: the figures of each session (trainer.preferences.sessions)."""
     rts = models.FloatField(null=True)
     final_score = models.FloatField(null=True)
+    evaluation = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
+    """Of the final policy's mean actions over whole episodes, where it was evaluated (trainer.evaluation)."""
 
     class Meta:
         ordering = ["iteration__number", "index"]
