@@ -55,8 +55,8 @@ def find_equal_flows(problem: Problem, flows: Sequence[Flow]) -> list[tuple[int,
 
 def _split_group(problem: Problem, flows: Sequence[Flow], group: Sequence[int], trial: int) -> list[tuple[int, ...]]:
     """The members of the group that go the same way in this trial, in groups of two or more."""
-    steps = {number: _begin(problem, flows[number]) for number in group}
-    respondent = _Respondent(problem, trial)
+    steps = {number: begin(problem, flows[number]) for number in group}
+    respondent = Respondent(problem, trial)
     going_on: list[tuple[list[int], int, Any]] = [(list(group), 0, None)]
     ended = []
     while going_on:
@@ -82,7 +82,8 @@ def _split_group(problem: Problem, flows: Sequence[Flow], group: Sequence[int], 
     return ended
 
 
-def _begin(problem: Problem, flow: Flow) -> Any:
+def begin(problem: Problem, flow: Flow) -> Any:
+    """The flow's generator, before its first step."""
     name, k, n, options = flow
     return find_method(name).function(problem, random.Random(0), k, n, **options)
 
@@ -93,17 +94,19 @@ def _describe_step(step: Request | list[Request]) -> str:
 
 
 @dataclass(frozen=True)
-class _Respondent:
+class Respondent:
     """Answers every request, by chance, with the same answer to the same request of a trial."""
 
     problem: Problem
     trial: int
 
     def answer_step(self, step: Request | list[Request], number: int) -> Any:
+        """The answers to all requests of the step with this number."""
         rng = random.Random(f"{self.trial} {number}")
-        return [self._answer(one, rng) for one in step] if isinstance(step, list) else self._answer(step, rng)
+        return [self.answer(one, rng) for one in step] if isinstance(step, list) else self.answer(step, rng)
 
-    def _answer(self, request: Request, rng: random.Random) -> Any:
+    def answer(self, request: Request, rng: random.Random) -> Any:
+        """The answer to one request, by these draws."""
         match request:
             case Write():
                 numbers = range(request.first, request.first + request.count)
@@ -140,7 +143,7 @@ class TooManySteps(MethodError):
 
 def list_asked(problem: Problem, flow: Flow) -> Iterator[tuple[Request, Any]]:
     """The requests of this flow from its first step to its last, each with its made-up answer. Raises TooManySteps."""
-    respondent, steps = _Respondent(problem, 0), _begin(problem, flow)
+    respondent, steps = Respondent(problem, 0), begin(problem, flow)
     answer = None
     for number in range(MOST_STEPS):
         try:

@@ -27,13 +27,14 @@ def learn(
     seconds: float = 2.0,
     truth: str = "reward",
     selection: str = "",
+    episodes: int = 0,
 ) -> Steps:
     """Train one policy by this method, and return its id. Raises MethodError where that failed.
 
     Who answers is not said here, and so not whether `segment` or `seconds` counts.
     """
     pairs = Pairs(method, queries, truth, segment, selection or usual_selection)
-    outcomes = yield Train(1, (Candidate("1-1", source=""),), pairs=pairs)
+    outcomes = yield Train(1, (Candidate("1-1", source=""),), pairs=pairs, episodes=episodes)
     (trained,) = by_id(1, outcomes)
     return trained
 
@@ -60,6 +61,7 @@ def describe_method(name: str, title: str, algorithm: str, selection: str, summa
                 choices=("reward", "metric"),
             ),
             Option("selection", selection, "How pairs are selected once there is a reward model.", choices=SELECTIONS),
+            Option("episodes", 0, "Episodes over which the final policy's mean actions are evaluated.", low=0),
         ),
         rounds=lambda k, options: 1,
         writes=False,

@@ -10,6 +10,9 @@ from llm.method import Method, Option
 from llm.records import Candidate, Outcome, Problem, Train
 from llm.steps import Steps, by_id
 
+EPISODES = 100
+"""Over which each policy is evaluated with its mean actions, where the retraining asks for that."""
+
 
 def retrain(
     problem: Problem,

@@ -13,6 +13,8 @@ GOOD = frozenset({"preferred", "best", "good", "positive"})
 BAD = frozenset({"rejected", "worst", "bad", "negative"})
 _HEADING = re.compile(r"^#{1,4}\s+(.*)$")
 _FENCE = re.compile(r"^\s*(```|~~~)")
+_EARLIER = re.compile(r"^Best of iteration \d+$")
+_NAMES = re.compile(r"`(\w+)`")
 _INPUT = re.compile(r"^\s*[-*]\s*`(\w+)`\s*:\s*(.+)$")
 _TRACE = re.compile(r"^\s*[-*]\s*([^:\n]+?):\s*\[(.*?)\],\s*max ([^,]+), mean ([^,]+), min (\S+)\s*$", re.MULTILINE)
 
@@ -36,6 +38,16 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Past:
+    """What a prompt tells of the best of an earlier iteration: no program, its trace, what set it apart."""
+
+    trace: Mapping[str, Row]
+    added: frozenset[str] = frozenset()
+    """Components that it had and the best before it had not, as far as the words name them."""
+    dropped: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Reading:
     """A prompt, understood as far as rules go."""
 
@@ -48,6 +60,10 @@ class Reading:
     later: Example | None = None
     said: str = ""
     """The judge's own words."""
+    history: tuple[Past, ...] = ()
+    """The bests of earlier iterations, oldest first."""
+    change: Past = Past({})
+    """What set the preferred program apart from the best before it; it has its trace in `preferred`."""
 
 
 def read(messages: Sequence[Message]) -> Reading:
@@ -62,6 +78,8 @@ def read(messages: Sequence[Message]) -> Reading:
         earlier=_example(parts, frozenset({"earlier"})),
         later=_example(parts, frozenset({"later"})),
         said=next((body for title, body in parts if words(title) & {"said", "reason"}), "").strip(),
+        history=tuple(_past(body) for title, body in parts if _EARLIER.match(title)),
+        change=_past(next((body for title, body in parts if words(title) & GOOD and "def " in body), ""), traced=False),
     )
 
 
@@ -114,6 +132,15 @@ def _example(parts: Sequence[tuple[str, str]], names: frozenset[str]) -> Example
     """The last section so titled that holds a reward function."""
     found = [(body, extract.source(body)) for title, body in parts if words(title) & names and "def " in body]
     return next((Example(code, trace(body)) for body, code in reversed(found) if code), None)
+
+
+def _past(body: str, traced: bool = True) -> Past:
+    """An earlier best, from the words that llm.offline.describing uses, which other describers often use too."""
+    named = {
+        verb: frozenset(name for found in re.findall(rf"\b{verb}s? ([^.\n]*)", body) for name in _NAMES.findall(found))
+        for verb in ("add", "drop")
+    }
+    return Past(trace(body) if traced else {}, named["add"], named["drop"])
 
 
 def trace(text: str) -> dict[str, Row]:

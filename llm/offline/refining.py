@@ -15,6 +15,9 @@ from llm.offline.reading import Example, Reading, Row
 from llm.offline.syntax_tree import Program, accesses
 
 FLAT = 0.05  # a component whose samples vary by less than this share of their size is not being optimised
+SETTLED = 0.5  # a component that has not moved in this last share of the training is saturated, if it moved before
+TREND = 0.2  # a share that changes by less than this part of itself from the first best to the last has no trend
+TOTALS = ("total", "episode_length", "task_score")  # rows of a trace that are no components
 DOMINATES = 3.0  # a component this much larger than all others together drowns them
 
 
@@ -106,8 +109,15 @@ def size(row: Row | None) -> float:
 
 def typical(trace: Mapping[str, Row]) -> float:
     """The size of the largest component, as a unit for new ones; 1 without a trace."""
-    sizes = [size(row) for name, row in trace.items() if name not in ("total", "episode_length", "task_score")]
+    sizes = [size(row) for name, row in trace.items() if name not in TOTALS]
     return max(sizes, default=0.0) or 1.0
+
+
+def saturated(row: Row) -> bool:
+    """Whether a component moved at first and then stood still: it cannot tell good from better any more."""
+    late = row.samples[round(SETTLED * len(row.samples)) :]
+    size_of_all = max((abs(v) for v in row.samples), default=0.0)
+    return len(late) > 1 and not flat(row) and max(late) - min(late) < FLAT * size_of_all
 
 
 def flat(row: Row) -> bool:
@@ -125,9 +135,38 @@ def refine(reading: Reading, seed: int, rng: random.Random, quantities: Sequence
         return None
     search = Search(program, rng, reading, quantities, [])
     STRATEGIES[seed % len(STRATEGIES)](search)
+    if seed % 2:
+        follow_history(search)
     if not search.done:
         search.jitter(0.3)
     return program.source, "; ".join(search.done)
+
+
+def follow_history(search: Search) -> None:
+    """Go on where the bests went. They were preferred one after another: a component whose share fell from best to best
+    counts for less, one whose share rose for more, one that the last best added for more, and none comes back that a
+    best had dropped.
+    """
+    reading = search.reading
+    bests = [past.trace for past in reading.history if past.trace] + [search.trace]
+    for name in search.program.components():
+        course = [part for trace in bests if (part := share_in(trace, name)) is not None]
+        if len(course) >= len(bests) > 1 and course[0] > 0 and abs(course[-1] - course[0]) > TREND * course[0]:
+            search.scale(name, min(max(math.sqrt(course[-1] / course[0]), 0.6), 1.7))
+    for name in sorted(reading.change.added & set(search.program.components())):
+        search.scale(name, 1.3)
+    gone = {name for past in (*reading.history, reading.change) for name in past.dropped}
+    before = Program.parse(reading.preferred.source) if reading.preferred else None
+    kept = set(before.components()) if before else set()
+    for name in sorted(gone & set(search.program.components()) - kept):
+        search.drop(name)
+
+
+def share_in(trace: Mapping[str, Row], name: str) -> float | None:
+    """A component's part of the sizes of all components; None where the trace has no such component."""
+    sizes = {key: size(row) for key, row in trace.items() if key not in TOTALS}
+    whole = sum(sizes.values())
+    return sizes[name] / whole if name in sizes and whole > 0 else None
 
 
 def enrich(search: Search) -> None:
@@ -179,6 +218,9 @@ def adjust_by_trace(search: Search) -> None:
         row = search.trace.get(name)
         rest = sum(sizes.values()) - value
         about = search.meaning(name)
+        if row is not None and saturated(row) and search.program.temperatures(name):
+            loosen(search, name)
+            continue
         if search.serves_goal(name) or row is None or (about is not None and about.aim == STAYING):
             continue
         if value > DOMINATES * rest:
@@ -189,6 +231,14 @@ def adjust_by_trace(search: Search) -> None:
             soften(search, name)
     if not search.done:
         goal_or_balance(search)
+
+
+def loosen(search: Search, name: str) -> None:
+    """A higher temperature for a component that is saturated, so that better states are worth more again."""
+    for constant in search.program.temperatures(name):
+        assert isinstance(constant.value, float)
+        constant.value = round_digits(constant.value * 2.5)
+    search.done.append(f"temperature of `{name}` x 2.5, because it saturates")
 
 
 def soften(search: Search, name: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.webapp import fake_workers
-from webapp.comparisons.plan import Arm, Plan, parse_arm
+from webapp.comparisons.arms import Arm, parse_arm
+from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
 
 

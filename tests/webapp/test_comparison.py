@@ -23,7 +23,8 @@ from tests.webapp.comparison_plans import finish_plan, plan_of
 from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from webapp.bench.experiments import overview
 from webapp.comparisons import experiment_results, foreground
-from webapp.comparisons.plan import Plan, parse_arm
+from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.plan import Plan
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Candidate, Experiment, Job, LanguageModel, ModelCall, Run
 

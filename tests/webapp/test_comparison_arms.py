@@ -11,9 +11,10 @@ from django.core.management import call_command
 from django.test import Client
 
 from webapp.comparisons import csv_tables, experiment_results, report
+from webapp.comparisons.arms import name_arms, parse_arm
 from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan, name_arms, parse_arm
+from webapp.comparisons.plan import Plan
 from webapp.experiments.models import Candidate, Experiment, Iteration
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from tests.webapp.comparison_plans import plan_of
-from webapp.comparisons.plan import parse_arm
+from webapp.comparisons.arms import parse_arm
 from webapp.experiments import progress
 from webapp.experiments.models import Experiment, LanguageModel
 

@@ -15,8 +15,9 @@ from tests.webapp.comparison_plans import finish_plan, plan_of
 from tests.webapp.fake_workers import SOURCE
 from trainer.machine import describe_machine
 from webapp.comparisons import csv_tables, experiment_results, published, report, report_details
+from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan, parse_arm
+from webapp.comparisons.plan import Plan
 from webapp.experiments import provenance
 from webapp.experiments.models import Candidate, Experiment, Job, Run
 

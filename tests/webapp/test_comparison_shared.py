@@ -12,7 +12,8 @@ from django.db.models import F
 
 from tests.webapp import fake_workers
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
-from webapp.comparisons.plan import Cell, Plan, parse_arm
+from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
 

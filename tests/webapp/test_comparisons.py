@@ -23,8 +23,9 @@ from webapp import reaper
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import preset_choices, task_choices
 from webapp.comparisons import background, csv_tables, report
+from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan, parse_arm
+from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 

@@ -25,7 +25,8 @@ from trainer.preferences.sessions import write_sessions
 from trainer.preferences.settings import Preferences
 from webapp.base.store import store
 from webapp.comparisons import experiment_results, planned_queries, published, report
-from webapp.comparisons.plan import Cell, Plan, parse_arm
+from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import headless, loop, repeating
 from webapp.experiments.execute.train import build_job, find_candidates, save_sessions
 from webapp.experiments.models import Candidate, Clip, Experiment

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.proportions import Interval, binomial_test, wilson
+from webapp.comparisons.arms import Arm
 from webapp.comparisons.experiment_results import Score
-from webapp.comparisons.plan import Arm, Plan
+from webapp.comparisons.plan import Plan
 from webapp.problems.media import get_medium
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from django.db import transaction
 from django.db.models import Q
 
-from webapp.comparisons import foreground
+from webapp.comparisons import follow_ups, foreground
 from webapp.comparisons.models import Comparison
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
@@ -96,10 +96,11 @@ def start_next(comparison: Comparison) -> None:
         known = _find_own(row)
         if row.status != Status.RUNNING or _is_running(known):
             return
-        for cell in plan.cells():
-            number = plan.public_id(cell)
-            if number not in elsewhere and _is_to_start(known.get(number)):
-                loop.start(plan.experiment(cell))
+        for step in follow_ups.list_steps(plan):
+            if step.public_id in elsewhere or not _is_to_start(known.get(step.public_id)) or not step.is_ready(known):
+                continue
+            if experiment := follow_ups.create(step, known):
+                loop.start(experiment)
                 return
     if not _save_records(known.values()):
         return
@@ -177,7 +178,7 @@ def _list_planned_ids(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:
     found: set[uuid.UUID] = set()
     for row in comparisons:
         with suppress(ValueError):
-            found.update(row.plan.public_ids)
+            found.update(row.plan.all_ids)
     return found
 
 

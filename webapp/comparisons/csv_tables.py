@@ -18,7 +18,11 @@ from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments.models import Experiment
 
 IDENTITY = ("task", "method", "label", "experiment")
-SUMMARY = ("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts", "training_seconds", "gpu_seconds")
+SUMMARY = (
+    *("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts", "training_seconds", "gpu_seconds"),
+    *("n_scores", "score"),
+)
+REFERENCES = ("task", "reward", "policies", "score", "each")
 EXPERIMENTS = (
     *IDENTITY,
     "public_id",
@@ -42,8 +46,10 @@ EXPERIMENTS = (
     "gpu_seconds",
     "ended_early",
     "offline_writer_answers",
+    "score",
+    "retrained",
 )
-ADDED_LATER = ("gpu_seconds", "ended_early", "offline_writer_answers")
+ADDED_LATER = ("gpu_seconds", "ended_early", "offline_writer_answers", "score", "retrained")
 """Columns that reports of earlier versions lack; their values are unknown."""
 ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 READ_BACK = ("experiments.csv", "rounds.csv")
@@ -52,8 +58,13 @@ Row = dict[str, str]
 # --- writing ------------------------------------------------------------------------------------------------------
 
 
-def write_tables(folder: Path, results: Sequence[Result], scores: Sequence[Score]) -> None:
+def write_tables(
+    folder: Path, results: Sequence[Result], scores: Sequence[Score], references: Mapping[tuple[str, str], Any]
+) -> None:
     """Replace each file as a whole, so that a reader never finds half of it."""
+    if references:
+        rows = [(*one, len(each), sum(each) / len(each), " ".join(map(repr, each))) for one, each in references.items()]
+        _write_table(folder / "references.csv", REFERENCES, rows)
     _write_table(folder / "summary.csv", SUMMARY, [_build_summary_row(score) for score in scores])
     _write_table(
         folder / "rounds.csv", ROUNDS, [_build_round_row(result, r) for result in results for r in result.rounds]
@@ -68,7 +79,7 @@ def _identify(result: Result) -> tuple[Any, ...]:
 def _build_summary_row(score: Score) -> tuple[Any, ...]:
     who = (score.task, score.arm.method, score.arm.label)
     spent = (score.mean_of("train_seconds"), score.mean_of("gpu_seconds"))
-    return *who, len(score.values), score.fts, score.mean, score.deviation, *spent
+    return *who, len(score.values), score.fts, score.mean, score.deviation, *spent, len(score.scores), score.score
 
 
 def _build_experiment_row(result: Result) -> tuple[Any, ...]:
@@ -77,7 +88,8 @@ def _build_experiment_row(result: Result) -> tuple[Any, ...]:
     ended = result.finished_at and result.finished_at.isoformat()
     identity = (result.public_id, result.status, result.seed)
     details = (result.version, result.machine, result.code_diversity, result.film_diversity, result.gpu_seconds)
-    last = (result.ended_early or None, result.offline_calls)
+    retrained = " ".join(map(repr, result.retrained))
+    last = (result.ended_early or None, result.offline_calls, result.score, retrained)
     return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details, *last
 
 
@@ -142,12 +154,14 @@ def parse_report(plan: Plan, texts: Mapping[str, str], folder: str) -> dict[uuid
         )
     finished = [number for number in ours if experiments[number]["status"] == Experiment.Status.FINISHED]
     return {
-        uuid.UUID(number): _parse_result(cells[number], experiments[number], tuple(rounds[number]), folder)
+        uuid.UUID(number): _parse_result(
+            cells[number], experiments[number], tuple(rounds[number]), folder, plan.is_evaluated(cells[number])
+        )
         for number in finished
     }
 
 
-def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) -> Result:
+def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str, evaluated: bool) -> Result:
     if len(rounds) != int(row["rounds"]):
         raise ValueError(f"rounds.csv has {len(rounds)} of the {row['rounds']} rounds of {row['public_id']}")
     return Result(
@@ -169,6 +183,8 @@ def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str) 
         gpu_seconds=_parse_number(row.get("gpu_seconds", "")),
         ended_early=bool(row.get("ended_early")),
         offline_calls=int(written) if (written := row.get("offline_writer_answers", "")) else None,
+        evaluated=evaluated,
+        retrained=tuple(map(float, row.get("retrained", "").split())) if evaluated else (),
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,
         version=row["version"],
         machine=row["machine"],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from llm.repetition_check import find_equal_flows
-from webapp.comparisons.plan import Arm, Plan
+from webapp.comparisons.arms import Arm
+from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
 

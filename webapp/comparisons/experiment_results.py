@@ -13,7 +13,8 @@ from typing import Any
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, IntegerField, Max, Q, QuerySet, Sum
 
 from llm.methods import ASKING_PAIRS
-from webapp.comparisons.plan import Arm, Plan
+from webapp.comparisons.arms import Arm
+from webapp.comparisons.plan import Plan
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
 from webapp.experiments.resource_use import Usage, read_usage
@@ -80,6 +81,10 @@ class Result:
     """Mean distance of the programs that were tried together, mean over the rounds; None on problems."""
     film_diversity: float | None = None
     """The same for what the robots did."""
+    evaluated: bool = False
+    """Whether its score is that of policies without exploration (Plan.is_evaluated); else it is the TS."""
+    retrained: tuple[float, ...] = ()
+    """The score of each policy that was trained with the winner's reward and another seed; empty before that."""
     sessions: tuple[Mapping[str, Any], ...] = ()
     """Of a policy that learned from answers about pairs; reports do not keep them."""
     folder: str = ""
@@ -89,6 +94,13 @@ class Result:
     def best(self) -> float | None:
         """The highest RTS of any candidate, chosen at the end or not."""
         return self.rounds[-1].best_so_far if self.rounds else None
+
+    @property
+    def score(self) -> float | None:
+        """What methods are compared by: the mean of its winner's retrainings, or the TS where nothing is trained."""
+        if not self.evaluated:
+            return self.ts
+        return mean(self.retrained) if self.retrained else None
 
     @property
     def finished(self) -> bool:
@@ -115,6 +127,16 @@ class Score:
     @property
     def values(self) -> list[float]:
         return [r.ts for r in self.results if r.ts is not None]
+
+    @property
+    def scores(self) -> dict[int, float]:
+        """What methods are compared by, by repetition."""
+        return {r.index: r.score for r in self.results if r.score is not None}
+
+    @property
+    def score(self) -> float | None:
+        """The mean of them."""
+        return mean(self.scores.values()) if self.scores else None
 
     @property
     def ended_early(self) -> int:
@@ -160,6 +182,7 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
     rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
     queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
     sessions = {experiment: tuple(held) for experiment, held in _read_sessions(keys)}
+    evaluated = read_evaluations(keys)
     found = []
     for cell in plan.cells():
         number = plan.public_id(cell)
@@ -168,6 +191,7 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
             found.append(elsewhere[number])
         elif row is not None:
             used = usage.get(row.pk, Usage())
+            scored = rows.get(plan.retraining_id(cell)) if plan.retrains(cell) else row
             result = Result(
                 arm=cell.arm,
                 task=cell.task,
@@ -190,9 +214,30 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
                 finished_at=row.finished_at,
                 error=row.error,
                 sessions=sessions.get(row.pk, ()),
+                evaluated=plan.is_evaluated(cell),
+                retrained=evaluated.get(scored.pk, ()) if scored and plan.is_evaluated(cell) else (),
             )
             found.append(result)
     return found
+
+
+def read_references(plan: Plan) -> dict[tuple[str, str], tuple[float, ...]]:
+    """By task and reference, the score of each policy that has learned from that reward."""
+    rows = plan.existing()
+    found = {one: rows.get(plan.reference_id(*one)) for one in plan.references}
+    scores = read_evaluations([row.pk for row in found.values() if row])
+    return {one: scores[row.pk] for one, row in found.items() if row and scores.get(row.pk)}
+
+
+def read_evaluations(experiments: Sequence[int]) -> dict[int, tuple[float, ...]]:
+    """By experiment, the scores of its final policies without exploration, where it has finished."""
+    rows = Candidate.objects.filter(iteration__experiment__in=experiments, status=Candidate.Status.TRAINED)
+    rows = rows.filter(iteration__experiment__status=Experiment.Status.FINISHED).order_by("index")
+    found: dict[int, tuple[float, ...]] = defaultdict(tuple)
+    for experiment, evaluation in rows.values_list("iteration__experiment", "evaluation"):
+        if (score := evaluation.get("score")) is not None:
+            found[experiment] += (score,)
+    return dict(found)
 
 
 def _count_failed(experiments: Sequence[int]) -> dict[int, int]:

@@ -11,13 +11,13 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count
 
-from webapp.comparisons import experiment_results
-from webapp.comparisons.plan import Cell, Plan
+from webapp.comparisons import experiment_results, follow_ups
+from webapp.comparisons.follow_ups import OVER, Step
+from webapp.comparisons.plan import Plan
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Candidate, Experiment, Job
 
 log = logging.getLogger(__name__)
-OVER = (Experiment.Status.FINISHED, Experiment.Status.CANCELLED)
 
 
 @dataclass(frozen=True)
@@ -37,22 +37,21 @@ def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
     """The state of the rows now, with these experiments finished elsewhere."""
     rows = plan.existing()
     trained = count_trained(rows.values())
-    finished = spent = budget = 0
+    finished = spent = budget = total = 0
     left: dict[tuple[str, str], int] = {}
-    for cell in plan.cells():
-        number = plan.public_id(cell)
-        row = rows.get(number)
+    for step in follow_ups.list_steps(plan):
+        row = rows.get(step.public_id)
         done = trained.get(row.pk, 0) if row else 0
-        ended = number in elsewhere or (row is not None and row.status in OVER)
-        spent += cell.arm.candidates if ended else min(done, cell.arm.candidates)
-        budget += cell.arm.candidates
+        ended = step.is_over(rows, elsewhere)
+        spent += step.candidates if ended else min(done, step.candidates)
+        budget += step.candidates
         finished += ended
+        total += 1
         if not ended:
-            place = cell.task, plan.find_preset(cell)
-            left[place] = left.get(place, 0) + max(0, cell.arm.candidates - done)
+            place = step.task, step.preset
+            left[place] = left.get(place, 0) + max(0, step.candidates - done)
     paces = experiment_results.measure_seconds_per_candidate(plan, left)
     known = left.keys() == paces.keys()
-    total = len(plan.tasks) * len(plan.arms) * plan.experiments
     return State(finished, total, spent, budget, sum(left[place] * paces[place] for place in left) if known else None)
 
 
@@ -73,18 +72,21 @@ def apply_budgets(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> None:
 
 
 def run_experiments(
-    plan: Plan, report: Callable[[Cell, Experiment, dict[str, Any]], None], elsewhere: Collection[uuid.UUID] = ()
-) -> Iterator[tuple[Cell, Experiment]]:
+    plan: Plan, report: Callable[[Step, Experiment, dict[str, Any]], None], elsewhere: Collection[uuid.UUID] = ()
+) -> Iterator[tuple[Step, Experiment]]:
     """Run every experiment that is not over here or elsewhere, continue interrupted ones, and yield each as it ends.
 
     The next run retries an experiment that fails. A finished experiment without a record gets one; its last clips are
     left to a site's workers.
     """
     apply_budgets(plan, elsewhere)
-    for cell in plan.cells():
-        if plan.public_id(cell) in elsewhere:
+    for step in follow_ups.list_steps(plan):
+        if step.public_id in elsewhere:
             continue
-        experiment = plan.experiment(cell)
+        rows = plan.existing()
+        experiment = follow_ups.create(step, rows) if step.is_ready(rows) else None
+        if experiment is None:
+            continue
         if experiment.status in OVER:
             if experiment.status == Experiment.Status.FINISHED and not headless.get_record_path(experiment).exists():
                 headless.save_record(experiment)
@@ -92,14 +94,14 @@ def run_experiments(
         for begin in (loop.start, loop.resume, loop.retry):
             begin(experiment)
 
-        def report_words(words: dict[str, Any], cell: Cell = cell, experiment: Experiment = experiment) -> None:
-            report(cell, experiment, words)
+        def report_words(words: dict[str, Any], step: Step = step, experiment: Experiment = experiment) -> None:
+            report(step, experiment, words)
 
         _run_experiment(experiment, report_words)
         experiment.refresh_from_db()
         if experiment.status == Experiment.Status.FINISHED:
             headless.save_record(experiment)
-        yield cell, experiment
+        yield step, experiment
 
 
 def _run_experiment(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:

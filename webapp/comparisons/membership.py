@@ -24,4 +24,9 @@ def map_memberships() -> dict[uuid.UUID, list[Membership]]:
             plan = comparison.plan
             for cell in plan.cells():
                 found.setdefault(plan.public_id(cell), []).append(Membership(comparison, cell.arm.label))
+                if plan.retrains(cell):
+                    own = Membership(comparison, f"{cell.arm.label}, retrained")
+                    found.setdefault(plan.retraining_id(cell), []).append(own)
+            for one in plan.references:
+                found.setdefault(plan.reference_id(*one), []).append(Membership(comparison, one[1]))
     return found

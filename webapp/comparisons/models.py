@@ -68,6 +68,16 @@ class Comparison(models.Model):
         validators=[MinValueValidator(0)],
         help_text="The same in money, as far as the prices are known. Empty: no limit.",
     )
+    retrain = models.PositiveSmallIntegerField(
+        "seeds of retrainings",
+        default=5,
+        db_default=0,
+        validators=[MaxValueValidator(plans.MOST_RETRAININGS)],
+        help_text="With which each winner is trained again, so that a method's score is not the luck of its search. "
+        "0: the score of the search itself counts.",
+    )
+    contrasts = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True)
+    """As on the command line: "ICPL > OpenLoop". Empty: every method against the first."""
     label = models.CharField(
         max_length=60,
         blank=True,
@@ -105,6 +115,8 @@ class Comparison(models.Model):
             label=self.label,
             token_budget=self.token_budget,
             dollar_budget=self.dollar_budget,
+            retrain=self.retrain,
+            contrasts=self.contrasts,
         )
 
     @property

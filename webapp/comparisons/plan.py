@@ -3,152 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import uuid
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 
-from llm.method import Method
-from llm.methods import OFFERED
 from llm.methods import method as find_method
+from llm.methods.retrain import EPISODES
 from llm.records import canonical
 from simulation import catalog
 from simulation.names import find_name
+from webapp.comparisons.arms import Arm, name_arms, parse_arm
+from webapp.comparisons.contrasts import Contrast, parse_contrasts
 from webapp.experiments import judges
 from webapp.experiments.models import Experiment, LanguageModel
-from webapp.experiments.options import format_value, parse_options
+from webapp.experiments.options import parse_options
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
 
 NAMESPACE = uuid.UUID("5d5a7d50-6b0c-4f5e-9a43-0a7e2b6f5c11")
-MOST_ROUNDS = 20
-LONGEST_NAME = 60
-
-
-@dataclass(frozen=True)
-class Arm:
-    """A method with its options and its share of the budget."""
-
-    method: str
-    k: int
-    n: int
-    options: tuple[tuple[str, Any], ...] = ()
-    """The options that differ from their defaults, without the budget."""
-    budget: int = 0
-    """For a method that counts its candidates itself; else 0."""
-    name: str = field(default="", compare=False)
-    """The experimenter's own; empty: the method and its options."""
-    difference: str = field(default="", compare=False)
-    """What `name_arms` adds where arms of one comparison have the same method and options, for example "K=3"."""
-
-    @property
-    def label(self) -> str:
-        """What it is called; unique within its comparison (`name_arms`)."""
-        if self.name:
-            return self.name
-        extra = ", ".join(f"{name}={format_value(value)}" for name, value in self.options)
-        title = find_method(self.method).title + (f" ({extra})" if extra else "")
-        return f"{title}, {self.difference}" if self.difference else title
-
-    @property
-    def candidates(self) -> int:
-        return find_method(self.method).candidates_of(self.k, self.n, self.settings)
-
-    @property
-    def rounds(self) -> int:
-        """`n`, or what follows from the budget of a method that counts its candidates."""
-        return find_method(self.method).rounds_of(self.k, self.n, self.settings)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        own = {"budget": self.budget} if self.budget else {}
-        return find_method(self.method).settings({**dict(self.options), **own})
-
-
-def parse_arm(text: str, candidates: int) -> Arm:
-    """An arm from "method" or "method:name=value,name=value"; k is one of the names. "Own name=" may stand before it.
-    Raises ValueError.
-
-    K stays the method's own where it divides the budget; else it is the divisor next to it.
-    """
-    head, _, rest = text.partition(":")
-    own, named, name = (part.strip() for part in head.rpartition("="))
-    if named:
-        _check_name(own)
-    return replace(_parse_method(name, rest, candidates), name=own)
-
-
-def _check_name(name: str) -> None:
-    if not re.match(r"\w", name) or len(name) > LONGEST_NAME:
-        raise ValueError(
-            f"{name!r} cannot be a name: it begins with a letter or digit and has at most {LONGEST_NAME} characters"
-        )
-
-
-def _parse_method(typed: str, rest: str, candidates: int) -> Arm:
-    name = find_name("method", typed, OFFERED)
-    method = find_method(name)
-    given = parse_options(part for part in rest.split(",") if part.strip())
-    typed_k = given.pop("k", None)
-    k = method.k if typed_k is None else _parse_whole(typed_k, "k")
-    if k < method.least_k:
-        raise ValueError(f"{method.title} needs at least {method.least_k} candidates a round, not {k}")
-    if k > method.most_k:
-        raise ValueError(f"{method.title} tries at most {method.most_k} at once, not {k}")
-    if any(option.name == "budget" for option in method.options):
-        options = method.settings({**given, "budget": candidates})
-        return Arm(name, k, method.n, tuple((o, v) for o, v in options.items() if o != "budget"), candidates)
-    if method.k * method.n == 1 and typed_k in (None, "1"):
-        return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
-    if k > 1 and (candidates % k or candidates // k > MOST_ROUNDS):
-        k = _find_divisor(method, k, candidates)
-    return Arm(name, k, candidates // k, tuple(method.settings(given).items()))
-
-
-def _parse_whole(text: str, name: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"{name}={text}: a whole number of at least 1 is needed")
-    return int(text)
-
-
-def _find_divisor(method: Method, k: int, candidates: int) -> int:
-    """The divisor of the budget that is nearest to k and that the method can have; of two equally near, the larger."""
-    least = max(method.least_k, -(-candidates // MOST_ROUNDS))
-    fits = [d for d in range(least, candidates + 1) if candidates % d == 0]
-    if not fits:
-        raise ValueError(f"{method.title} cannot spend {candidates} candidates: it needs {method.least_k} a round")
-    return min(fits, key=lambda d: (abs(d - k), -d))
-
-
-def name_arms(arms: Iterable[Arm]) -> tuple[Arm, ...]:
-    """Each arm once, with a label that no other has. Raises ValueError for own names that are not unique."""
-    once: dict[Arm, Arm] = {}
-    for arm in arms:
-        known = once.setdefault(arm, arm)
-        if arm.name and known.name and arm.name != known.name:
-            raise ValueError(f"{known.name!r} and {arm.name!r} are the same method with the same options")
-        once[arm] = arm if arm.name else known
-    unnamed = [arm for arm in once.values() if not arm.name]
-    named = tuple(_tell_apart(arm, [o for o in unnamed if o.label == arm.label]) for arm in once.values())
-    if twice := [label for label, count in Counter(arm.label for arm in named).items() if count > 1]:
-        raise ValueError(f"two arms are called {twice[0]!r}: choose another name")
-    return named
-
-
-def _tell_apart(arm: Arm, alike: Sequence[Arm]) -> Arm:
-    """The arm with K, N or both in its label, where others are called the same without."""
-    if arm.name or len(alike) < 2:
-        return arm
-    shape = {"K": arm.k, "N": arm.n}
-    for letters in ("K", "N", "KN"):
-        if len({tuple(getattr(other, letter.lower()) for letter in letters) for other in alike}) == len(alike):
-            break
-    return replace(arm, difference=", ".join(f"{letter}={shape[letter]}" for letter in letters))
+REFERENCES = ("Human", "Sparse")
+"""Rewards that stand beside those of methods: the task's human-written one, and its hidden metric itself."""
+MOST_RETRAININGS = 20
+AGAIN_SEEDS = 10_000
+"""An arm that is a method again takes seeds this much higher."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +66,10 @@ class Plan:
     experiment's id, because it changes no result.
     """
     dollar_budget: float | None = None
+    retrain: int = 0
+    """With how many further seeds each winner's reward is trained again; 0: none is."""
+    contrasts: tuple[Contrast, ...] = ()
+    """What is claimed and tested, each once."""
 
     @property
     def labels(self) -> str:
@@ -199,9 +84,26 @@ class Plan:
 
     @property
     def judge_is_faultless(self) -> bool:
-        """Whether the judge is the proxy without errors."""
+        """Whether the judge is the proxy without errors, but in controls."""
         judge = judges.JUDGES[self.judge]
         return judge.uses_metric and not judge.check_options(self.judge_options)
+
+    def find_judging(self, arm: Arm) -> dict[str, Any]:
+        """The judge's options in this arm."""
+        return {**self.judge_options, **dict(arm.judging)}
+
+    def find_seed(self, cell: Cell) -> int:
+        return self.seed + cell.index + AGAIN_SEEDS * cell.arm.again
+
+    def retrains(self, cell: Cell) -> bool:
+        """Whether the winner of this cell's experiment is trained again. A policy that learned from answers about pairs
+        has no program; it is evaluated itself, which no choice among several has favoured.
+        """
+        return bool(self.retrain) and get_medium(cell.task).filmed and not find_method(cell.arm.method).asks_pairs
+
+    def is_evaluated(self, cell: Cell) -> bool:
+        """Whether the score of this cell is that of policies without exploration, not the TS."""
+        return bool(self.retrain) and get_medium(cell.task).filmed
 
     def cells(self) -> Iterator[Cell]:
         """Repetition by repetition, so that all arms can be compared early."""
@@ -212,8 +114,8 @@ class Plan:
 
     def public_id(self, cell: Cell) -> uuid.UUID:
         """The id of the cell's experiment, which is the same in every plan."""
-        settings = [cell.task, cell.arm.method, cell.arm.k, cell.arm.n, cell.arm.settings, self.seed + cell.index]
-        judging = [self.judge, dict(self.judge_options), self.preset, dict(self.overrides), self.label]
+        settings = [cell.task, cell.arm.method, cell.arm.k, cell.arm.n, cell.arm.settings, self.find_seed(cell)]
+        judging = [self.judge, self.find_judging(cell.arm), self.preset, dict(self.overrides), self.label]
         models = [str(self.model or ""), str(self.vision or "")]
         optional = {"describer": self.describer, "judge_model": self.judge_model}
         roles = {role: str(model) for role, model in optional.items() if model}
@@ -236,6 +138,27 @@ class Plan:
         """Every task with each of the presets that its arms train with."""
         return tuple(dict.fromkeys((cell.task, self.find_preset(cell)) for cell in self.cells()))
 
+    def retraining_id(self, cell: Cell) -> uuid.UUID:
+        """The id of the experiment that trains the cell's winner again."""
+        return uuid.uuid5(NAMESPACE, canonical(["retrain", str(self.public_id(cell)), self.retrain]))
+
+    def reference_id(self, task: str, name: str) -> uuid.UUID:
+        """The id of the experiment that trains a reference reward on this task, which all comparisons share."""
+        settings = [task, self.preset, dict(self.overrides), self.retrain, self.label]
+        return uuid.uuid5(NAMESPACE, canonical(["reference", name, *settings]))
+
+    @property
+    def references(self) -> list[tuple[str, str]]:
+        """Every task with each reward that its scores are measured by."""
+        tasks = [task for task in self.tasks if self.retrain and get_medium(task).filmed]
+        return [(task, name) for task in tasks for name in REFERENCES]
+
+    @property
+    def all_ids(self) -> list[uuid.UUID]:
+        """The ids of its experiments, of their retrainings and of the references."""
+        retrained = [self.retraining_id(cell) for cell in self.cells() if self.retrains(cell)]
+        return [*self.public_ids, *retrained, *(self.reference_id(*one) for one in self.references)]
+
     def find_preset(self, cell: Cell) -> str:
         """The plan's preset, or the one that goes with it where the method is defined for another algorithm."""
         algorithm = find_method(cell.arm.method).algorithm
@@ -250,12 +173,12 @@ class Plan:
             method=cell.arm.method,
             k=cell.arm.k,
             n=cell.arm.rounds,
-            options=cell.arm.settings,
+            options=self._find_options(cell),
             judge=self.judge,
-            judge_options=dict(self.judge_options),
+            judge_options=self.find_judging(cell.arm),
             preset=self.find_preset(cell),
             overrides=dict(self.overrides),
-            seed=self.seed + cell.index,
+            seed=self.find_seed(cell),
             model=self.model,
             vision=self.vision,
             describer=self.describer,
@@ -264,18 +187,19 @@ class Plan:
             dollar_budget=self.dollar_budget,
         )
 
+    def _find_options(self, cell: Cell) -> dict[str, Any]:
+        """Those of its arm; a policy that learns from pairs is evaluated in place of retrainings."""
+        evaluated = self.is_evaluated(cell) and find_method(cell.arm.method).asks_pairs
+        return {**cell.arm.settings, **({"episodes": EPISODES} if evaluated else {})}
+
     def existing(self) -> dict[uuid.UUID, Experiment]:
-        """The experiments of this plan that exist, by id."""
-        rows = Experiment.objects.filter(public_id__in=self.public_ids).select_related("winner")
+        """The experiments of this plan that exist, by id; retrainings and references too."""
+        rows = Experiment.objects.filter(public_id__in=self.all_ids).select_related("winner")
         return {row.public_id: row for row in rows}
 
     def experiment(self, cell: Cell) -> Experiment:
-        """The cell's experiment, created if needed, also where a site and a command ask for it at once."""
-        number = self.public_id(cell)
-        with contextlib.suppress(IntegrityError), transaction.atomic():
-            if not Experiment.objects.filter(public_id=number).exists():
-                self.draft(cell).save()
-        return Experiment.objects.get(public_id=number)
+        """The cell's experiment, created if needed."""
+        return save_once(self.draft(cell))
 
     def problems(self) -> list[str]:
         """Why this plan cannot be run; empty when it can."""
@@ -289,6 +213,14 @@ class Plan:
                 texts = "; ".join(f"{_get_label(name)}: {' '.join(t)}" for name, t in error.message_dict.items())
                 found.append(f"{cell.arm.label} on {experiment.task_title}: {texts}")
         return found
+
+
+def save_once(draft: Experiment) -> Experiment:
+    """The experiment with the draft's id, saved if needed, also where a site and a command ask for it at once."""
+    with contextlib.suppress(IntegrityError), transaction.atomic():
+        if not Experiment.objects.filter(public_id=draft.public_id).exists():
+            draft.save()
+    return Experiment.objects.get(public_id=draft.public_id)
 
 
 def _get_label(name: str) -> str:
@@ -326,6 +258,8 @@ def make_plan(
     vision: LanguageModel | None = None,
     describer: LanguageModel | None = None,
     judge_model: LanguageModel | None = None,
+    retrain: int = 0,
+    contrasts: Sequence[str] = (),
 ) -> Plan:
     """A plan from the words of the command line or of a form; `Plan.problems` says whether it can be run.
 
@@ -333,15 +267,20 @@ def make_plan(
     """
     if experiments < 1:
         raise ValueError("--experiments must be at least 1")
+    if not 0 <= retrain <= MOST_RETRAININGS:
+        raise ValueError(f"--retrain must be between 0 and {MOST_RETRAININGS}")
     tasks, judge = [lookup.find_name(task) for task in tasks], find_name("judge", judge, judges.JUDGES)
     preset = find_name("preset", preset, catalog.PRESETS)
     if judge in judges.ASKING_PEOPLE:
         raise ValueError("people judge in the browser: create a study in the admin for each method")
     for task in tasks:
         _check_task(task, preset, iterations)
+    arms = name_arms(parse_arm(text, candidates) for text in methods)
+    for arm in arms:
+        judges.JUDGES[judge].check_options({**parse_options(judge_options), **dict(arm.judging)})
     return Plan(
         tasks=tuple(dict.fromkeys(tasks)),
-        arms=name_arms(parse_arm(text, candidates) for text in methods),
+        arms=arms,
         experiments=experiments,
         candidates=candidates,
         judge=judge,
@@ -356,4 +295,6 @@ def make_plan(
         label=label,
         token_budget=token_budget,
         dollar_budget=dollar_budget,
+        retrain=retrain,
+        contrasts=parse_contrasts(contrasts, arms, candidates),
     )

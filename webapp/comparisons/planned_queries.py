@@ -6,8 +6,8 @@ from llm.errors import MethodError
 from llm.methods import method as find_method
 from llm.records import payload, result_to_json
 from llm.repetition_check import list_asked
+from webapp.comparisons.arms import Arm
 from webapp.comparisons.experiment_results import count_pairs
-from webapp.comparisons.plan import Arm
 from webapp.experiments import loop
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Experiment

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from llm.method import Method
 from llm.methods import method as find_method
-from webapp.comparisons.plan import Arm
+from webapp.comparisons.arms import Arm
 
 NAMES = {
     "icpl": ("ICPL", "ICPL-proxy"),
@@ -89,7 +89,7 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
     judged, so a method that asks another judge has none.
     """
     method = find_method(arm.method)
-    if (method.asks_judge or method.asks_pairs) and not (method.uses_metric or faultless):
+    if arm.is_control or ((method.asks_judge or method.asks_pairs) and not (method.uses_metric or faultless)):
         return []
     names = NAMES.get(arm.method, ())
     if method.asks_pairs:

@@ -6,16 +6,22 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean, stdev
 
 from llm.methods import method as find_method
+from llm.methods.retrain import EPISODES
 from trainer.machine import describe_machine
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
-from webapp.comparisons import csv_tables, experiment_results, published, report_figures
+from webapp.comparisons import csv_tables, experiment_results, findings, published, record, report_figures
 from webapp.comparisons.accuracy import measure_accuracies
+from webapp.comparisons.claim_sections import SCORE_TEXT, build_aggregates, build_claims
 from webapp.comparisons.experiment_results import Result, Score
-from webapp.comparisons.plan import Plan
+from webapp.comparisons.findings import Evidence, References
+from webapp.comparisons.markdown import format_known_mean, format_mean, format_number, format_spread, render_table
+from webapp.comparisons.plan import REFERENCES, Plan
 from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, add_details
+from webapp.comparisons.unread import find_unread
 from webapp.experiments import provenance
 from webapp.problems.media import get_medium
 
@@ -47,6 +53,7 @@ each got there is in the table of rounds."""
 LEARNING_TEXT = """\
 Reward models that learned from answers about pairs, means over the experiments that were run here: pairs asked, seen as
 equal and skipped; and the last session's figures before it learned from its own answers."""
+NO_REFERENCES: References = {}
 COUNTS = ("asked", "equal", "skipped")
 LEARNING = {
     "accuracy_before": "right on new answers",
@@ -61,17 +68,28 @@ the mean difference, how often the arm is higher, and a two-sided permutation te
 seeds its p is at least 2 / 2^n)."""
 
 
-def write_report(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> Path:
-    """Write all files, with the results from elsewhere; returns the Markdown's path."""
+def write_report(
+    plan: Plan,
+    folder: Path,
+    elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE,
+    fixed_at: datetime | None = None,
+) -> Path:
+    """Write all files, with the results from elsewhere; returns the Markdown's path. `fixed_at`: since when the plan
+    is as it is, where the folder has no record yet.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    versions = record.fix(plan, folder, fixed_at or datetime.now(UTC)) if plan.retrain else []
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
-    csv_tables.write_tables(folder, results, scores)
-    pictures = {
-        task: report_figures.write_figures(task, [s for s in scores if s.task == task], folder) for task in plan.tasks
-    }
+    references = experiment_results.read_references(plan)
+    csv_tables.write_tables(folder, results, scores, references)
+    evidence = findings.gather(plan, scores, references, find_unread(plan))
+    drawn = {task: report_figures.build_charts(task, scores, references) for task in plan.tasks}
+    pictures = {task: report_figures.write_figures(charts, folder) for task, charts in drawn.items()}
+    pictures[""] = report_figures.write_figures(report_figures.build_evidence_charts(plan, evidence), folder)
+    text = render_markdown(plan, results, scores, pictures, references, evidence, versions)
     path = folder / "report.md"
-    csv_tables.replace_file(path, render_markdown(plan, results, scores, pictures))
+    csv_tables.replace_file(path, text)
     return path
 
 
@@ -79,28 +97,37 @@ def write_report(plan: Plan, folder: Path, elsewhere: Mapping[uuid.UUID, Result]
 
 
 def render_markdown(
-    plan: Plan, results: Sequence[Result], scores: Sequence[Score], pictures: dict[str, list[str]]
+    plan: Plan,
+    results: Sequence[Result],
+    scores: Sequence[Score],
+    pictures: dict[str, list[str]],
+    references: References = NO_REFERENCES,
+    evidence: Evidence | None = None,
+    versions: Sequence[record.Version] = (),
 ) -> str:
     """The whole report as one text."""
     media = list(dict.fromkeys(get_medium(task) for task in plan.tasks))
     explained = [medium.explained for medium in media if medium.explained]
     planned = len(plan.tasks) * len(plan.arms) * plan.experiments
+    evaluated = any(plan.is_evaluated(cell) for cell in plan.cells())
     finished = [result for result in results if result.finished]
     now = f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     parts = [
         f"# {plan.candidates} candidates each: {plan.labels}",
         f"{len(finished)} of {planned} experiments finished, {now}. {_describe_settings(plan)}",
         _describe_makers(finished),
+        *([SCORE_TEXT.format(seeds=plan.retrain, episodes=EPISODES)] if evaluated else []),
         EXPLANATION,
         *explained,
+        *_build_evidence_sections(plan, evidence, pictures.get("", []), versions, results),
         *_build_accuracy_section(plan, scores),
     ]
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
-        parts += [f"## {task}", _build_scores_table(own, plan), _build_costs_table(own)]
+        parts += [f"## {task}", _build_scores_table(own, plan, references), _build_costs_table(own)]
         if learned := _build_learning_table(own):
             parts += [LEARNING_TEXT, learned]
-        if tests := _build_tests(own):
+        if not evaluated and (tests := _build_tests(own)):
             parts.append(tests)
         parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
         parts.append(_build_rounds_table(own))
@@ -118,6 +145,21 @@ def render_markdown(
         lines = "\n".join(f"- {_name_experiment(r)}: {r.error}" for r in broken)
         parts.append(f"## Stopped by a failure\n\n{lines}")
     return "\n\n".join([*parts, *(medium.caveat for medium in media if medium.caveat)]) + "\n"
+
+
+def _build_evidence_sections(
+    plan: Plan,
+    evidence: Evidence | None,
+    pictures: Sequence[str],
+    versions: Sequence[record.Version],
+    results: Sequence[Result],
+) -> list[str]:
+    """Claims and aggregates, of a comparison that retrains its winners."""
+    if evidence is None or not plan.retrain or not any(plan.references):
+        return []
+    said = record.describe_versions(versions, results)
+    claims = build_claims(evidence, pictures) if evidence.findings else []
+    return [*claims[:1], *said, *claims[1:], *build_aggregates(evidence, pictures)]
 
 
 def _name_experiment(result: Result) -> str:
@@ -151,14 +193,14 @@ def _build_accuracy_section(plan: Plan, scores: Sequence[Score]) -> list[str]:
     rows = []
     for one in found:
         low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-        share = f"{one.right}/{len(one.scores)} ({_format_number(low)} to {_format_number(high)})"
+        share = f"{one.right}/{len(one.scores)} ({format_number(low)} to {format_number(high)})"
         better = one.better
         tested = (
             [f"{better.wins}, {better.losses}", f"{better.p:.4f}", f"{better.corrected:.4f}"] if better else [""] * 3
         )
-        rows.append([one.arm.label, _format_number(one.mean), share, *tested])
+        rows.append([one.arm.label, format_number(one.mean), share, *tested])
     head = ["all problems", "mean TS", "right", "wins, losses", "p", "p (Holm)"]
-    return ["## All problems", ALL_PROBLEMS_TEXT.format(first=plan.baseline.label), _render_table(head, rows)]
+    return ["## All problems", ALL_PROBLEMS_TEXT.format(first=plan.baseline.label), render_table(head, rows)]
 
 
 def _describe_settings(plan: Plan) -> str:
@@ -177,22 +219,41 @@ def _describe_settings(plan: Plan) -> str:
     return f"Judge: {judge}.{preset}{written}{others} Seeds from {plan.seed}."
 
 
-def _build_scores_table(scores: Sequence[Score], plan: Plan) -> str:
-    rows = []
+def _build_scores_table(scores: Sequence[Score], plan: Plan, references: References) -> str:
+    """A line for each arm, then the references: as they were trained here, or as the papers print them."""
+    rows, evaluated = [], bool(plan.retrain) and bool(scores) and get_medium(scores[0].task).filmed
     for score in scores:
         printed = published.find_published(score.task, score.arm, plan.judge_is_faultless)
         shape = f"{score.arm.budget} in all" if score.arm.budget else f"{score.arm.k} x {score.arm.n}"
-        values = ", ".join(_format_number(v) for v in score.values)
+        values = ", ".join(format_number(v) for v in score.values)
         tops = [r.best for r in score.results if r.best is not None]
-        top = _format_number(sum(tops) / len(tops)) if tops else "-"
-        numbers = [_format_number(score.fts), _format_spread(score.mean, score.deviation), top]
+        top = format_number(sum(tops) / len(tops)) if tops else "-"
+        numbers = [format_number(score.fts), format_spread(score.mean, score.deviation), top]
         count = f"{len(score.values)}/{plan.experiments}"
         if score.ended_early:
             count += f" ({score.ended_early} ended early)"
-        rows.append([score.arm.label, shape, count, *numbers, values, _format_published(printed)])
-    for row in published.find_references(scores[0].task) if scores else []:
-        rows.append([row.method, *[""] * 6, _format_published([row])])
-    return _render_table(["method", "candidates", "n", "FTS", "mean TS", "best of any", "each TS", "published"], rows)
+        held = _format_scores(list(score.scores.values()), score.task, references) if evaluated else []
+        rows.append([score.arm.label, shape, count, *held, *numbers, values, _format_published(printed)])
+    for name in REFERENCES if scores else ():
+        task = scores[0].task
+        printed = [row for row in published.find_references(task) if row.method == name]
+        own = list(references.get((task, name), ()))
+        held = _format_scores(own, task, references) if evaluated else []
+        if evaluated or printed:
+            count = f"{len(own)}/{plan.retrain}" if evaluated else ""
+            rows.append([name, "", count, *held, *[""] * 4, _format_published(printed)])
+    middle = ["score", "normalised", "each score"] if evaluated else []
+    head = ["method", "candidates", "n", *middle, "FTS", "mean TS", "best of any", "each TS", "published"]
+    return render_table(head, rows)
+
+
+def _format_scores(values: Sequence[float], task: str, references: References) -> list[str]:
+    """Mean with deviation, the same normalised, each one."""
+    if not values:
+        return ["-", "-", "-"]
+    mean, deviation = fmean(values), stdev(values) if len(values) > 1 else None
+    normalised = findings.normalise(mean, task, references)
+    return [format_spread(mean, deviation), format_number(normalised), ", ".join(map(format_number, values))]
 
 
 def _format_published(rows: Iterable[published.Published]) -> str:
@@ -210,9 +271,7 @@ def _build_published_table(scores: Sequence[Score], plan: Plan) -> str:
     ]
     found += published.find_references(scores[0].task) if scores else []
     rows = [[r.method, r.shown, r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
-    return (
-        _render_table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
-    )
+    return render_table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
 
 
 def _build_costs_table(scores: Sequence[Score]) -> str:
@@ -227,21 +286,21 @@ def _build_costs_table(scores: Sequence[Score]) -> str:
         rows.append(
             [
                 score.arm.label,
-                _format_mean([r.queries for r in runs]),
-                _format_mean([r.failed for r in runs]),
-                _format_mean([r.calls for r in runs]),
+                format_mean([r.queries for r in runs]),
+                format_mean([r.failed for r in runs]),
+                format_mean([r.calls for r in runs]),
                 "-" if (offline := score.mean_of("offline_calls")) is None else f"{offline:.1f}",
-                _format_mean([r.prompt_tokens for r in runs]),
-                _format_mean([r.completion_tokens for r in runs]),
+                format_mean([r.prompt_tokens for r in runs]),
+                format_mean([r.completion_tokens for r in runs]),
                 f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
-                _format_mean([r.train_seconds for r in runs]),
+                format_mean([r.train_seconds for r in runs]),
                 "-" if (on_gpu := score.mean_of("gpu_seconds")) is None else f"{on_gpu:.0f}",
-                _format_known_mean([r.code_diversity for r in runs]),
-                _format_known_mean([r.film_diversity for r in runs]),
+                format_known_mean([r.code_diversity for r in runs]),
+                format_known_mean([r.film_diversity for r in runs]),
             ]
         )
     head = ["per experiment", "queries", "untrainable", "answers of language models", "of the offline writer"]
-    return _render_table(
+    return render_table(
         [
             *head,
             "input tokens",
@@ -263,11 +322,11 @@ def _build_learning_table(scores: Sequence[Score]) -> str:
         held = [result.sessions for result in score.results if result.sessions]
         if held:
             last = [sessions[-1] for sessions in held]
-            figures = [_format_known_mean([one[name] for one in last]) for name in LEARNING]
-            counts = [_format_mean([sum(one[name] for one in sessions) for sessions in held]) for name in COUNTS]
-            rows.append([score.arm.label, f"{len(held)}", _format_mean([len(one) for one in held]), *counts, *figures])
+            figures = [format_known_mean([one[name] for one in last]) for name in LEARNING]
+            counts = [format_mean([sum(one[name] for one in sessions) for sessions in held]) for name in COUNTS]
+            rows.append([score.arm.label, f"{len(held)}", format_mean([len(one) for one in held]), *counts, *figures])
     head = ["reward models", "n", "sessions", *COUNTS, *LEARNING.values()]
-    return _render_table(head, rows) if rows else ""
+    return render_table(head, rows) if rows else ""
 
 
 def _build_elsewhere_table(foreign: Iterable[Result]) -> str:
@@ -275,7 +334,7 @@ def _build_elsewhere_table(foreign: Iterable[Result]) -> str:
     for r in foreign:
         finished = f"{r.finished_at:%Y-%m-%d %H:%M}" if r.finished_at else "-"
         rows.append([_name_experiment(r), finished, r.folder, r.machine or "-", r.version or "-"])
-    return _render_table(["experiment", "finished (UTC)", "report", "machine", "Prefine"], rows)
+    return render_table(["experiment", "finished (UTC)", "report", "machine", "Prefine"], rows)
 
 
 def _build_tests(scores: Sequence[Score]) -> str:
@@ -283,7 +342,7 @@ def _build_tests(scores: Sequence[Score]) -> str:
     judged = [score for score in scores if score.values]
     if len(judged) < 2:
         return ""
-    shown = {_format_number(value) for score in judged for value in score.values}
+    shown = {format_number(value) for score in judged for value in score.values}
     alike = [ALIKE_TEXT.format(*shown)] if len(shown) == 1 else []
     first, *others = judged
     tests = [mann_whitney(other.values, first.values) for other in others]
@@ -296,7 +355,7 @@ def _build_tests(scores: Sequence[Score]) -> str:
         for other, t, p in zip(others, tests, corrected, strict=True)
     ]
     head = [f"against {first.arm.label}", "n", "U", "p", "p (Holm)", "smallest possible p"]
-    return "\n\n".join([*alike, TESTS_TEXT, _render_table([*head, "difference by seed", "higher", "p by seed"], rows)])
+    return "\n\n".join([*alike, TESTS_TEXT, render_table([*head, "difference by seed", "higher", "p by seed"], rows)])
 
 
 def _compare_by_seed(score: Score, first: Score) -> list[str]:
@@ -307,7 +366,7 @@ def _compare_by_seed(score: Score, first: Score) -> list[str]:
         return ["", "", ""]
     test = compare_by_seed(*zip(*pairs, strict=True))
     higher = sum(ours > theirs for ours, theirs in pairs)
-    return [_format_spread(test.difference, test.deviation), f"{higher} of {len(pairs)}", f"{test.p:.4f}"]
+    return [format_spread(test.difference, test.deviation), f"{higher} of {len(pairs)}", f"{test.p:.4f}"]
 
 
 def _build_rounds_table(scores: Sequence[Score]) -> str:
@@ -319,31 +378,6 @@ def _build_rounds_table(scores: Sequence[Score]) -> str:
         for number in range(longest):
             values = [r.rounds[number].best_so_far for r in score.results if number < len(r.rounds)]
             known = [v for v in values if v is not None]
-            cells.append(_format_number(sum(known) / len(known)) if known else "")
+            cells.append(format_number(sum(known) / len(known)) if known else "")
         rows.append([score.arm.label, *cells])
-    return _render_table(["best RTS so far, mean", *[f"round {n}" for n in range(1, longest + 1)]], rows)
-
-
-def _render_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
-
-
-def _format_number(value: float | None) -> str:
-    """Three decimals; of less than 1, three digits, so that metrics in millimetres can be told apart."""
-    if value is None:
-        return "-"
-    return f"{value:#.3g}" if 0 < abs(value) < 1 else f"{value:.3f}"
-
-
-def _format_spread(mean: float | None, deviation: float | None) -> str:
-    return _format_number(mean) if deviation is None else f"{_format_number(mean)} \u00b1 {_format_number(deviation)}"
-
-
-def _format_mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.0f}"
-
-
-def _format_known_mean(values: Iterable[float | None]) -> str:
-    known = [value for value in values if value is not None]
-    return f"{sum(known) / len(known):.2f}" if known else "-"
+    return render_table(["best RTS so far, mean", *[f"round {n}" for n in range(1, longest + 1)]], rows)

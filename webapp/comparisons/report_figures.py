@@ -7,21 +7,113 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from webapp.base.charts import Chart, Series, to_svg
+from webapp.base.statistics import aggregates
 from webapp.comparisons import csv_tables
 from webapp.comparisons.experiment_results import Score
+from webapp.comparisons.findings import Evidence, Finding, References
+from webapp.comparisons.plan import REFERENCES, Plan
+
+PROFILE_STEPS = 40
 
 
-def write_figures(task: str, scores: Sequence[Score], folder: Path) -> list[str]:
-    """Write this task's figures as SVG; returns the names of the files, none before an experiment has finished."""
-    drawn = build_charts(task, scores)
-    for chart in drawn:
+def write_figures(charts: Sequence[Chart], folder: Path) -> list[str]:
+    """Write the figures as SVG; returns the names of the files."""
+    for chart in charts:
         csv_tables.replace_file(folder / f"{chart.slug}.svg", to_svg(chart))
-    return [f"{chart.slug}.svg" for chart in drawn]
+    return [f"{chart.slug}.svg" for chart in charts]
 
 
-def build_charts(task: str, scores: Sequence[Score]) -> list[Chart]:
-    scored = [score for score in scores if score.values]
-    return [build_curves_chart(task, scored), build_scores_chart(task, scored)] if scored else []
+def build_charts(task: str, scores: Sequence[Score], references: References) -> list[Chart]:
+    """The figures of a task; none before an experiment has finished."""
+    scored = [score for score in scores if score.task == task and score.values]
+    if not scored:
+        return []
+    evaluated = any(result.retrained for score in scored for result in score.results)
+    own = [build_evaluation_chart(task, scored, references)] if evaluated else []
+    return [*own, build_curves_chart(task, scored), build_scores_chart(task, scored)]
+
+
+def build_evidence_charts(plan: Plan, evidence: Evidence) -> list[Chart]:
+    """A figure for each contrast that has pairs, and the performance profile where tasks can be set side by side."""
+    if not plan.retrain:
+        return []
+    charts = [
+        build_claim_chart(number, finding, evidence)
+        for number, finding in enumerate(evidence.findings, 1)
+        if finding.count
+    ]
+    profiled = evidence.is_normalised and any(one.runs for one in evidence.aggregates)
+    return [*charts, *([build_profile_chart(evidence)] if profiled else [])]
+
+
+def build_claim_chart(number: int, finding: Finding, evidence: Evidence) -> Chart:
+    """The difference of every pair, its mean with the interval, and the noise floor on either side of 0."""
+    tasks = list(finding.differences)
+    rows = [*tasks, "all tasks"] if len(tasks) > 1 else tasks
+    places = [(float(row), gap) for row, task in enumerate(tasks) for gap in finding.differences[task]]
+    series = [Series("each pair", tuple(x for x, _ in places), tuple(y for _, y in places), look="points", quiet=True)]
+    interval, last = finding.interval, float(len(rows) - 1)
+    if finding.difference is not None:
+        low, high = ((interval.low,), (interval.high,)) if interval else ((), ())
+        series.append(Series("mean, 95% interval", (last,), (finding.difference,), low, high, look="points"))
+    if finding.floor is not None:
+        floors = (finding.floor, -finding.floor)
+        series.append(Series("noise floor of the mean", (last, last), floors, look="marks"))
+    return Chart(
+        slug=f"claim-{number}",
+        title=f"{number}. {finding.contrast.words}: {finding.verdict}",
+        x_label="task",
+        y_label=f"{finding.contrast.first.label} less {finding.contrast.second.label}, {evidence.unit}",
+        series=tuple(series),
+        categories=tuple(rows),
+        reference=0.0,
+        covers=(0.0,),
+    )
+
+
+def build_profile_chart(evidence: Evidence) -> Chart:
+    """The share of each method's experiments above every normalised score, mean over the tasks."""
+    held = [one for one in evidence.aggregates if one.runs]
+    values = [value for one in held for own in one.strata for value in own]
+    low, high = min(values), max(values)
+    steps = tuple(low + (high - low) * step / PROFILE_STEPS for step in range(PROFILE_STEPS + 1))
+    series = []
+    for one in held:
+        shares = aggregates.profile(one.strata, steps)
+        known = all(bounds is not None for _, bounds in shares)
+        lows = tuple(bounds.low for _, bounds in shares if bounds) if known else ()
+        highs = tuple(bounds.high for _, bounds in shares if bounds) if known else ()
+        series.append(Series(one.name, steps, tuple(share for share, _ in shares), lows, highs))
+    return Chart(
+        slug="profile",
+        title="Performance profile",
+        x_label="normalised score",
+        y_label="share of experiments above it, with 95% interval",
+        series=tuple(series),
+        x_range=(low, high),
+        covers=(0.0, 1.0),
+    )
+
+
+def build_evaluation_chart(task: str, scores: Sequence[Score], references: References) -> Chart:
+    """The score of every experiment, and of every policy of a reference, with the means."""
+    columns = [(score.arm.label, tuple(score.scores.values())) for score in scores]
+    columns += [(name, tuple(references.get((task, name), ()))) for name in REFERENCES]
+    shown = [(name, values) for name, values in columns if values]
+    series = [
+        Series(name, (float(place),) * len(values), values, look="points") for place, (name, values) in enumerate(shown)
+    ]
+    means = tuple(mean(values) for _, values in shown)
+    series.append(Series("mean", tuple(map(float, range(len(shown)))), means, look="marks"))
+    return Chart(
+        slug=f"evaluated-{task}",
+        title=f"{task}: score of every winner's retrainings",
+        x_label="method",
+        y_label="score with mean actions",
+        series=tuple(series),
+        categories=tuple(name for name, _ in shown),
+        names="none",
+    )
 
 
 def build_curves_chart(task: str, scores: Sequence[Score]) -> Chart:

@@ -15,8 +15,6 @@ from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.experiments.seeds import find_next_seed
 
 (RETRAINING,) = retrain.METHODS
-EPISODES = 100
-"""Over which each policy of a retraining is evaluated with its mean actions."""
 SEED_COUNTS = (1, 3, 5, 10, 20)
 """Of one retraining: its seeds are trained at once."""
 TRAINS_A_GIVEN_REWARD = "It trains a given reward. Train that with further seeds on the page of the search."
@@ -73,7 +71,7 @@ def start_retraining(experiment: Experiment, owner: str, preset: str, count: int
         name=f"{experiment.name[: LONGEST_NAME - 30]}, retrained, seed {seed}",
         task=experiment.task,
         method=RETRAINING.name,
-        options=RETRAINING.settings({"reward": winner.source, "episodes": EPISODES}),
+        options=RETRAINING.settings({"reward": winner.source, "episodes": retrain.EPISODES}),
         judge=judges.WITHOUT_PEOPLE,
         k=count,
         n=RETRAINING.n,

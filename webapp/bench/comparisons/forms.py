@@ -13,6 +13,7 @@ from webapp.base.text_lines import split_lines
 from webapp.bench.form_fields import set_choices
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
+from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
 from webapp.experiments.defaults import find_environment_model
@@ -58,7 +59,7 @@ def preset_choices() -> list[tuple[str, str]]:
 
 COPIED = (
     *("candidates", "experiments", "judge", "preset", "iterations", "seed", "model", "describer", "judge_model"),
-    *("vision", "token_budget", "dollar_budget", "label"),
+    *("vision", "token_budget", "dollar_budget", "label", "retrain"),
 )
 
 
@@ -76,6 +77,8 @@ def copy_settings(public_id: str) -> dict[str, Any]:
         "variants": "\n".join(arm for arm in row.methods if arm not in named),
         "baseline": row.methods[0] if row.methods[0] in named else VARIANT,
         "judge_options": "\n".join(row.judge_options),
+        "contrasts": "\n".join(row.contrasts),
+        "controls": [],  # they are among the variants
     }
 
 
@@ -105,6 +108,18 @@ class ComparisonForm(forms.ModelForm):
     baseline = forms.ChoiceField(
         required=False,
         help_text="The method that the others are tested against.",
+    )
+    controls = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        choices=[(name, words[0].upper() + words[1:]) for name, words in CONTROLS.items()],
+        help_text="They stand beside the baseline, and cost as much as a method each.",
+    )
+    contrasts = forms.CharField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
+        help_text="What is tested, one per line: ICPL > OpenLoop, A = B, or A vs B (they differ). Empty: every method "
+        "against the baseline. It cannot be changed later.",
     )
     judge_options = forms.CharField(
         label="Judge's options",
@@ -138,7 +153,7 @@ class ComparisonForm(forms.ModelForm):
                 "judge_options",
             ],
             *["preset", "iterations", "seed", "model", "describer", "judge_model", "vision"],
-            *["token_budget", "dollar_budget", "label"],
+            *["token_budget", "dollar_budget", "label", "retrain"],
         ]
 
     def __init__(self, *args: Any, kind: str = ROBOTS, **kwargs: Any) -> None:
@@ -150,6 +165,10 @@ class ComparisonForm(forms.ModelForm):
         set_choices(self, "baseline", [("", "The first of them"), *able, (VARIANT, "The first variant")])
         if kind == ROBOTS:
             self.initial.setdefault("tasks", ["Cartpole"])
+            self.initial.setdefault("controls", ["aa"])
+        else:
+            self.initial["retrain"] = 0
+            del self.fields["retrain"]  # nothing is trained
         writes = "The one that writes"
         empty = {"model": "The offline writer", "describer": writes, "judge_model": writes, "vision": "None"}
         if kind == PROBLEMS:
@@ -175,9 +194,11 @@ class ComparisonForm(forms.ModelForm):
             self.add_error("methods", "Choose at least one method, or write a variant.")
         if self.errors:
             return data
-        arguments = {name: data[name] for name in self.Meta.fields if name not in ("name", "variants", "baseline")}
+        apart = ("name", "variants", "baseline", "retrain")
+        arguments = {name: data[name] for name in self.Meta.fields if name not in apart}
+        data["retrain"] = self._find_retrain(data)
         try:
-            plan = plans.make_plan(**arguments)
+            plan = self._make_plan(arguments, data)
         except ValueError as error:
             self.add_error(None, str(error))
             return data
@@ -189,6 +210,21 @@ class ComparisonForm(forms.ModelForm):
         self._read_elsewhere(plan, data["elsewhere_experiments"], data["elsewhere_rounds"])
         data["name"] = data["name"] or f"{plan.labels} on {', '.join(plan.tasks)}"[:120]
         return data
+
+    def _find_retrain(self, data: dict[str, Any]) -> int:
+        if self.kind == PROBLEMS:
+            return 0
+        default = Comparison._meta.get_field("retrain").default
+        return int(default if data.get("retrain") is None else data["retrain"])
+
+    def _make_plan(self, arguments: dict[str, Any], data: dict[str, Any]) -> Plan:
+        """The plan with its controls, which become methods and contrasts like others. Raises ValueError."""
+        plain = plans.make_plan(**arguments)
+        asked = split_lines(data["contrasts"]), data["controls"]
+        data["methods"], data["contrasts"] = add_controls(arguments["methods"], *asked, plain.arms)
+        arguments = {**arguments, "methods": data["methods"]}
+        self.instance.retrain, self.instance.contrasts = data["retrain"], data["contrasts"]
+        return plans.make_plan(**arguments, retrain=data["retrain"], contrasts=data["contrasts"])
 
     def _refuse_foreign_variants(self, plan: Plan) -> None:
         able = dict(method_choices(self.kind))

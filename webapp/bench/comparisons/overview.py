@@ -7,16 +7,21 @@ from dataclasses import dataclass
 
 from llm import methods
 from webapp.base.charts import Chart
-from webapp.comparisons import experiment_results, planned_queries, published, report_figures
+from webapp.comparisons import experiment_results, findings, planned_queries, published, report_figures
 from webapp.comparisons.accuracy import Accuracy, measure_accuracies
+from webapp.comparisons.arms import Arm
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.experiment_results import Score
-from webapp.comparisons.foreground import OVER, State, read_state
+from webapp.comparisons.findings import Evidence, References
+from webapp.comparisons.follow_ups import OVER
+from webapp.comparisons.foreground import State, read_state
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Arm, Plan
+from webapp.comparisons.plan import REFERENCES, Plan
+from webapp.comparisons.unread import find_unread
 from webapp.experiments import progress
 from webapp.experiments.models import Experiment
+from webapp.problems.media import get_medium
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class MethodRow:
     """Scores of the papers."""
     baseline: bool
     """Whether the other methods are tested against it."""
+    normalised: float | None
+    """Its score as a share of the way from Sparse to Human."""
 
     @property
     def planned_queries(self) -> int | None:
@@ -52,13 +59,36 @@ class MethodRow:
 
 
 @dataclass(frozen=True)
+class ReferenceRow:
+    """A reward that methods are measured by."""
+
+    name: str
+    each: tuple[float, ...]
+    mean: float | None
+    normalised: float | None
+
+
+@dataclass(frozen=True)
 class TaskScores:
     task: str
     rows: tuple[MethodRow, ...]
+    references: References
+    """The scores of Human and Sparse here, by task and name; empty before they are known."""
+    evaluated: bool
+    """Whether winners are trained again on this task."""
 
     @property
     def charts(self) -> list[Chart]:
-        return report_figures.build_charts(self.task, [row.score for row in self.rows])
+        return report_figures.build_charts(self.task, [row.score for row in self.rows], self.references)
+
+    @property
+    def reference_rows(self) -> list[ReferenceRow]:
+        rows = [(name, self.references.get((self.task, name), ())) for name in REFERENCES if self.evaluated]
+        return [ReferenceRow(name, tuple(each), *self._summarize(each)) for name, each in rows]
+
+    def _summarize(self, values: Sequence[float]) -> tuple[float | None, float | None]:
+        mean = _compute_mean(values)
+        return mean, findings.normalise(mean, self.task, self.references)
 
 
 @dataclass(frozen=True)
@@ -80,11 +110,22 @@ class ComparisonOverview:
     comparison: Comparison
     state: State
     tasks: tuple[TaskScores, ...]
+    evidence: Evidence
+    """What was found about each contrast."""
     accuracies: tuple[Accuracy, ...]
     """Each method over all problems; empty where there are fewer than two problems."""
     experiments: tuple[PlannedExperiment, ...]
     running: Experiment | None
     running_progress: progress.Progress | None
+
+    @property
+    def evidence_charts(self) -> list[Chart]:
+        return report_figures.build_evidence_charts(self.comparison.plan, self.evidence)
+
+    @property
+    def charts(self) -> list[Chart]:
+        """All figures that it can be asked for."""
+        return [*self.evidence_charts, *(chart for scores in self.tasks for chart in scores.charts)]
 
     @property
     def lacks_records(self) -> bool:
@@ -144,11 +185,21 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
         PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(key), *known.get(key, ("", False))) for c, key in ids
     )
     running = next((p.experiment for p in experiments if p.experiment is not None and p.experiment.live), None)
-    tasks = tuple(TaskScores(t, tuple(_build_row(s, plan) for s in scores if s.task == t)) for t in plan.tasks)
+    references = experiment_results.read_references(plan)
+    tasks = tuple(
+        TaskScores(
+            task,
+            tuple(_build_row(score, plan, references) for score in scores if score.task == task),
+            references,
+            bool(plan.retrain) and get_medium(task).filmed,
+        )
+        for task in plan.tasks
+    )
     return ComparisonOverview(
         comparison=comparison,
         state=read_state(plan, elsewhere),
         tasks=tasks,
+        evidence=findings.gather(plan, scores, references, find_unread(plan)),
         accuracies=tuple(measure_accuracies(plan, scores)),
         experiments=experiments,
         running=running,
@@ -156,7 +207,7 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
     )
 
 
-def _build_row(score: Score, plan: Plan) -> MethodRow:
+def _build_row(score: Score, plan: Plan, references: References) -> MethodRow:
     found = published.find_published(score.task, score.arm, plan.judge_is_faultless)
     texts = dict.fromkeys(f"{row.shown} ({row.paper})" for row in found)
     costs = [result.cost for result in score.results]
@@ -171,6 +222,7 @@ def _build_row(score: Score, plan: Plan) -> MethodRow:
         gpu_seconds=score.mean_of("gpu_seconds"),
         published=", ".join(texts),
         baseline=score.arm == plan.baseline,
+        normalised=findings.normalise(score.score, score.task, references),
     )
 
 

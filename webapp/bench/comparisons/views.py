@@ -22,7 +22,7 @@ from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import KINDS, ComparisonForm, copy_settings, find_kind
-from webapp.comparisons import background, report
+from webapp.comparisons import background, findings, report
 from webapp.comparisons.models import Comparison
 
 ACTIONS: dict[str, tuple[Callable[[Comparison], bool], str, str]] = {
@@ -30,12 +30,13 @@ ACTIONS: dict[str, tuple[Callable[[Comparison], bool], str, str]] = {
     "pause": (background.pause, "Paused. Work in progress stops at its checkpoint.", "It is not running."),
     "cancel": (background.cancel, "Cancelled. What was finished so far stays.", "It has ended already."),
 }
-CONTENT_TYPES = {".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8"}
+CONTENT_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-8", ".csv": "text/csv; charset=utf-8"}
 DOWNLOADS = (
     ("report.md", "Report (Markdown)"),
     ("summary.csv", "Methods (CSV)"),
     ("experiments.csv", "Experiments (CSV)"),
     ("rounds.csv", "Rounds (CSV)"),
+    ("plan.json", "Record of the plan (JSON)"),
 )
 FRESH_SECONDS = 10.0
 """A report is written again once it is this old."""
@@ -74,7 +75,13 @@ def comparison(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         found = overview.build_overview(row)
     except ValueError as error:
         return render(request, "bench/comparisons/unreadable.html", {"comparison": row, "error": str(error)})
-    context = {"overview": found, "comparison": row, "downloads": DOWNLOADS, "tasks": _draw_tasks(found)}
+    context = {
+        "overview": found,
+        "comparison": row,
+        "downloads": DOWNLOADS,
+        "tasks": _draw_tasks(found),
+        "claims": _draw_claims(found),
+    }
     live = request.htmx and not request.htmx.boosted
     return render(request, "bench/comparisons/_live.html" if live else "bench/comparisons/comparison.html", context)
 
@@ -86,6 +93,19 @@ def _draw_tasks(found: overview.ComparisonOverview) -> list[tuple[overview.TaskS
         )
 
     return [(scores, [draw(chart) for chart in scores.charts]) for scores in found.tasks]
+
+
+def _draw_claims(found: overview.ComparisonOverview) -> list[tuple[findings.Finding, SafeString | None]]:
+    """Every contrast with its figure, where it has pairs."""
+    drawn = {chart.slug: chart for chart in found.evidence_charts}
+    address = found.comparison.public_id
+    figures = [
+        draw_figure(drawn[slug], reverse("comparisons:file", args=[address, slug]), height=220)
+        if slug in drawn
+        else None
+        for slug in (f"claim-{number}" for number in range(1, len(found.evidence.findings) + 1))
+    ]
+    return list(zip(found.evidence.findings, figures, strict=True))
 
 
 @require_POST
@@ -113,7 +133,7 @@ def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpRespo
     row = get_object_or_404(Comparison, public_id=public_id)
     slug, _, ending = name.rpartition(".")
     try:
-        charts = [chart for scores in overview.build_overview(row).tasks for chart in scores.charts]
+        charts = overview.build_overview(row).charts
         if shown := [chart for chart in charts if chart.slug == slug]:
             return respond_with_charts(shown, ending, slug)
         folder = write_report(row)
@@ -134,5 +154,5 @@ def write_report(row: Comparison) -> Path:
     folder = Path(settings.DATA_DIR) / "comparisons" / name
     last = folder / "report.md"
     if not last.exists() or time.time() - last.stat().st_mtime > FRESH_SECONDS:
-        report.write_report(plan, folder, row.finished_elsewhere)
+        report.write_report(plan, folder, row.finished_elsewhere, row.created_at)
     return folder

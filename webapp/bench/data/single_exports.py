@@ -38,8 +38,7 @@ def comparison(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         plan = row.plan
     except ValueError as error:
         raise Http404(f"The plan of {row} cannot be read any more: {error}") from error
-    ids = [plan.public_id(cell) for cell in plan.cells()]
-    return _respond(request, row, Experiment.objects.filter(public_id__in=ids), f"comparison-{row.pk}")
+    return _respond(request, row, Experiment.objects.filter(public_id__in=plan.all_ids), f"comparison-{row.pk}")
 
 
 def _respond(request: HtmxHttpRequest, row: Model, experiments: Iterable[Experiment], name: str) -> HttpResponse:

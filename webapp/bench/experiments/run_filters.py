@@ -183,7 +183,7 @@ def _at(day: Any, moment: time) -> datetime:
 def _list_planned(public_id: str) -> list[Any]:
     """The experiments of a comparison's plan; none if it cannot be read any more."""
     try:
-        return Comparison.objects.get(public_id=public_id).plan.public_ids
+        return Comparison.objects.get(public_id=public_id).plan.all_ids
     except ValueError:
         return []
 

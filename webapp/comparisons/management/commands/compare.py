@@ -10,29 +10,47 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
 
 from llm import methods
 from simulation import catalog
 from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
-from webapp.comparisons import csv_tables, experiment_results, foreground, planned_queries, report
+from webapp.comparisons import (
+    csv_tables,
+    estimate,
+    experiment_results,
+    findings,
+    follow_ups,
+    foreground,
+    planned_queries,
+    record,
+    report,
+)
 from webapp.comparisons import plan as plans
+from webapp.comparisons.arms import Arm
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
+from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.experiment_results import Result
+from webapp.comparisons.follow_ups import Step
 from webapp.comparisons.foreground import State
-from webapp.comparisons.plan import Arm, Cell, Plan
+from webapp.comparisons.plan import Plan
+from webapp.comparisons.unread import find_unread
 from webapp.experiments import headless, judges, progress
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
 from webapp.experiments.options import OFFLINE
 from webapp.problems.lookup import NO_PROBLEMS
+from webapp.problems.media import get_medium
 
 ROLES = {
     "vision": "who looks at clips",
     "describer": "who puts differences into words (default: who writes)",
     "judge_model": "who judges with --judge model (default: who writes)",
 }
+RETRAINED = 5
+"""Seeds with which winners are trained again, by default."""
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
 STATE_SECONDS = 2.0
@@ -56,6 +74,27 @@ class Command(PrefineCommand):
             metavar="METHOD",
             help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round), "
             "and a name of its own as 'Few at once=icpl:k=3'. The first is what the others are tested against",
+        )
+        parser.add_argument(
+            "--retrain",
+            type=int,
+            metavar="SEEDS",
+            help=f"seeds with which each winner is trained again (default {RETRAINED}; 0: the TS decides)",
+        )
+        parser.add_argument(
+            "--controls",
+            nargs="*",
+            choices=CONTROLS,
+            metavar="NAME",
+            help="what stands beside the first method (default aa; none: nothing): "
+            + "; ".join(f"{name}, {words}" for name, words in CONTROLS.items()),
+        )
+        parser.add_argument(
+            "--contrasts",
+            nargs="+",
+            metavar="CLAIM",
+            help="what is tested, each 'A > B', 'A = B' or 'A vs B' (they differ); default: every method against the "
+            "first. They are fixed when the comparison begins",
         )
         parser.add_argument("--judge", default=judges.WITHOUT_PEOPLE, help="proxy (default) or model")
         parser.add_argument("--judge-option", action="append", default=[], metavar="NAME=VALUE")
@@ -94,11 +133,12 @@ class Command(PrefineCommand):
         )
         parser.add_argument("--out", type=Path, help="folder of the report (default: comparisons/ in the data folder)")
         parser.add_argument("--plan", action="store_true", help="only say what would be run, and how long it takes")
+        parser.add_argument("--estimate", action="store_true", help="only say what it takes: tokens, US dollars, hours")
         parser.add_argument("--report", action="store_true", help="only write the report of what is there")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan = read_plan(options)
-        self.plan, self.folder = plan, options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
+        plan, self.folder = read_plan(options)
+        self.plan = plan
         try:
             self.elsewhere = csv_tables.read_reports(plan, options["elsewhere"])
         except ValueError as error:
@@ -106,8 +146,12 @@ class Command(PrefineCommand):
         self.last_line, self.status = 0.0, StatusLine(self.stdout)
         self.counted: tuple[float, State] = (0.0, foreground.read_state(plan, self.elsewhere))
         self.stdout.write(describe_plan(plan, self.counted[1], self.elsewhere))
-        if options["plan"]:
+        if options["estimate"]:
+            self.stdout.write("\n".join(estimate.describe(plan, self.elsewhere)))
+        if options["plan"] or options["estimate"]:
             return
+        if plan.retrain:
+            record.fix(plan, self.folder, timezone.now())
         failed: list[Experiment] = []
         if not options["report"]:
             headless.end_on_signals()
@@ -127,15 +171,15 @@ class Command(PrefineCommand):
     def run(self) -> list[Experiment]:
         """Run every experiment that is not over; returns those that did not finish."""
         left = []
-        for cell, experiment in foreground.run_experiments(self.plan, self.print_progress, self.elsewhere):
+        for _, experiment in foreground.run_experiments(self.plan, self.print_progress, self.elsewhere):
             self.status.clear()
-            self.stdout.write(describe_end(cell, experiment))
+            self.stdout.write(describe_end(experiment))
             if experiment.status != Experiment.Status.FINISHED:
                 left.append(experiment)
             report.write_report(self.plan, self.folder, self.elsewhere)
         return left
 
-    def print_progress(self, cell: Cell, experiment: Experiment, words: dict[str, Any]) -> None:
+    def print_progress(self, step: Step, experiment: Experiment, words: dict[str, Any]) -> None:
         """Print a line of progress, at most every few seconds."""
         now = time.monotonic()
         if now - self.last_line < (0.5 if self.stdout.isatty() else LINE_SECONDS):
@@ -145,7 +189,7 @@ class Command(PrefineCommand):
             self.counted = now, foreground.read_state(self.plan, self.elsewhere)
         if experiment.status != Experiment.Status.RUNNING:
             return
-        line = describe_progress(cell, progress.read_progress(experiment), self.counted[1])
+        line = describe_progress(experiment, progress.read_progress(experiment), self.counted[1])
         self.status.show(line)
 
 
@@ -153,12 +197,36 @@ def describe_tasks() -> str:
     return f"{', '.join(catalog.tasks())}; or problems, by name ({NO_PROBLEMS})"
 
 
-def read_plan(options: dict[str, Any]) -> Plan:
-    """The plan of the arguments. Raises CommandError for one that cannot be run."""
+def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
+    """The plan of the arguments, and the folder of its report. Raises CommandError for one that cannot be run.
+
+    A comparison that a version without retrainings began goes on without, unless they are asked for.
+    """
+    plain = make_plan(options, options["methods"], 0, [])
+    folder = find_folder(options, plain)
+    unasked = all(options[name] is None for name in ("retrain", "controls", "contrasts"))
+    if unasked and record.is_of_an_earlier_prefine(folder):
+        return plain, folder
+    filmed = all(get_medium(task).filmed for task in plain.tasks)
+    controls = options["controls"] if options["controls"] is not None else ["aa"] if filmed else []
+    retrain = RETRAINED if options["retrain"] is None else options["retrain"]
+    methods, contrasts = add_controls(options["methods"], options["contrasts"] or [], controls, plain.arms)
+    plan = make_plan(options, methods, retrain if filmed else 0, contrasts)
+    return plan, find_folder(options, plan)
+
+
+def find_folder(options: dict[str, Any], plan: Plan) -> Path:
+    return options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
+
+
+def make_plan(options: dict[str, Any], methods: list[str], retrain: int, contrasts: list[str]) -> Plan:
     try:
+        models: dict[str, Any] = {role: find_model(options[role]) for role in ROLES if options[role]}
         plan = plans.make_plan(
             tasks=options["tasks"],
-            methods=options["methods"],
+            methods=methods,
+            retrain=retrain,
+            contrasts=contrasts,
             candidates=parse_budget(options["budget"]),
             experiments=options["experiments"],
             judge=options["judge"],
@@ -167,7 +235,7 @@ def read_plan(options: dict[str, Any]) -> Plan:
             iterations=options["iterations"],
             seed=options["seed"],
             model=find_model(options["model"]),
-            **{role: find_model(options[role]) for role in ROLES if options[role]},
+            **models,
             label=options["label"],
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],
@@ -197,7 +265,7 @@ def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result
     for task in plan.tasks:
         for one in plan.arms:
             ids = [plan.public_id(cell) for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]
-            over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in foreground.OVER)]
+            over = [i for i in ids if i in elsewhere or (i in rows and rows[i].status in follow_ups.OVER)]
             shape = f"{one.budget}" if one.budget else f"{one.k} x {one.n}"
             lines.append(
                 f"{task:<16} {one.label:<40} {shape:>12} {describe_queries(task, one):>8} {len(ids):>12} {len(over):>9}"
@@ -219,7 +287,22 @@ def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result
         lines.append(f"Measured here: {known}.")
     lines.append(describe_ceiling(compute_ceiling(plan, state.experiments - state.finished)))
     lines += [f"Warning: {words}" for words in describe_equal_arms(plan)]
+    lines += describe_contrasts(plan)
     return "\n".join(lines)
+
+
+def describe_contrasts(plan: Plan) -> list[str]:
+    """What is tested, and what the plan can see."""
+    unread = find_unread(plan)
+    marks = {
+        one: " (this writer does not read what their prompts differ in)" if one in unread else ""
+        for one in plan.contrasts
+    }
+    lines = [f"Contrast: {one.text}{mark}" for one, mark in marks.items()]
+    if not plan.retrain:
+        return lines
+    scores = experiment_results.group_scores(plan, experiment_results.read_results(plan))
+    return [*lines, findings.gather(plan, scores, experiment_results.read_references(plan), unread).power_words]
 
 
 def describe_queries(task: str, arm: Arm) -> str:
@@ -246,7 +329,7 @@ def describe_ceiling(most: Ceiling) -> str:
     return f"In {most.experiments} experiments: {tokens}, {dollars} (--token-budget, --dollar-budget)."
 
 
-def describe_end(cell: Cell, experiment: Experiment) -> str:
+def describe_end(experiment: Experiment) -> str:
     if experiment.status != Experiment.Status.FINISHED:
         return f"{experiment.name}: {experiment.get_status_display().lower()}"
     winner = experiment.winner
@@ -254,12 +337,12 @@ def describe_end(cell: Cell, experiment: Experiment) -> str:
     return f"{experiment.name}: {winner.key if winner else '-'}{rts}"
 
 
-def describe_progress(cell: Cell, now: progress.Progress, state: State) -> str:
+def describe_progress(experiment: Experiment, now: progress.Progress, state: State) -> str:
     left = "" if state.seconds_left is None else f", {format_duration(state.seconds_left)} left"
     whole = 100 * state.candidates / state.budget
     place = min(state.finished + 1, state.experiments)
     return (
-        f"[{place}/{state.experiments}] {cell.arm.label} on {cell.task}, {cell.index + 1}: "
+        f"[{place}/{state.experiments}] {experiment.name}: "
         f"round {now.iteration} {now.phase} {100 * now.fraction:.0f}%; in all {whole:.0f}%{left}"
     )
 

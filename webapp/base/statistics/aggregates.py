@@ -1,0 +1,140 @@
+"""Scores of few runs on several tasks: interquartile mean, probability of improvement, performance profile, as Agarwal
+et al. (2021) define them, each with a percentile interval from SciPy's bootstrap, stratified by task.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy
+
+from webapp.base.statistics.proportions import Interval
+
+# scipy loads scipy.stats on first use, so that web processes that show no results do not load it.
+
+LEVEL = 0.95
+RESAMPLES = 2000
+TRIMMED = 0.25
+Strata = tuple[tuple[float, ...], ...]
+"""The values of each task's runs."""
+
+
+def interquartile_mean(values: tuple[float, ...]) -> float:
+    """The mean of the middle half. Raises ValueError without values."""
+    if not values:
+        raise ValueError("a mean needs a value")
+    return float(scipy.stats.trim_mean(values, TRIMMED))
+
+
+@lru_cache(maxsize=4096)
+def bound_interquartile_mean(strata: Strata) -> Interval | None:
+    """The interval of the interquartile mean over all runs; None where a task has fewer than two."""
+
+    def statistic(*samples: Any, axis: int) -> Any:
+        return scipy.stats.trim_mean(np.concatenate(samples, axis=axis), TRIMMED, axis=axis)
+
+    return _bootstrap(strata, statistic)
+
+
+@lru_cache(maxsize=4096)
+def bound_mean(strata: Strata) -> Interval | None:
+    """The same of the mean over all runs."""
+
+    def statistic(*samples: Any, axis: int) -> Any:
+        return np.concatenate(samples, axis=axis).mean(axis=axis)
+
+    return _bootstrap(strata, statistic)
+
+
+def improvement(first: Strata, second: Strata) -> float:
+    """Probability that a run of the first is higher than one of the second on the same task, mean over the tasks; a tie
+    counts half.
+    """
+    return float(np.mean([_share_higher(np.array(a), np.array(b)) for a, b in zip(first, second, strict=True)]))
+
+
+@lru_cache(maxsize=4096)
+def bound_improvement(first: Strata, second: Strata) -> Interval | None:
+    """Its interval; None where either has fewer than two runs on a task."""
+    tasks = len(first)
+
+    def statistic(*samples: Any, axis: int) -> Any:
+        return np.mean(
+            [_share_higher(a, b) for a, b in zip(samples[:tasks], samples[tasks:], strict=True)],
+            axis=0,
+        )
+
+    return _bootstrap((*first, *second), statistic)
+
+
+@lru_cache(maxsize=1024)
+def profile(strata: Strata, thresholds: tuple[float, ...]) -> tuple[tuple[float, Interval | None], ...]:
+    """For each threshold, the share of runs above it, mean over the tasks, with its interval."""
+    return tuple((_share_above(strata, at), _bound_share(strata, at)) for at in thresholds)
+
+
+def _share_above(strata: Strata, threshold: float) -> float:
+    return float(np.mean([np.mean(np.array(values) > threshold) for values in strata]))
+
+
+def _bound_share(strata: Strata, threshold: float) -> Interval | None:
+    def statistic(*samples: Any, axis: int) -> Any:
+        return np.mean([(sample > threshold).mean(axis=axis) for sample in samples], axis=0)
+
+    return _bootstrap(strata, statistic)
+
+
+def _share_higher(first: Any, second: Any) -> Any:
+    """(..., n) and (..., m) -> (...)."""
+    gaps = first[..., :, None] - second[..., None, :]
+    return ((gaps > 0) + 0.5 * (gaps == 0)).mean(axis=(-2, -1))
+
+
+def _bootstrap(samples: Strata, statistic: Callable[..., Any]) -> Interval | None:
+    """SciPy draws within each sample, which makes it stratified."""
+    if not samples or min(map(len, samples)) < 2:
+        return None
+    arrays = tuple(np.array(values) for values in samples)
+    found = scipy.stats.bootstrap(
+        arrays,
+        statistic,
+        n_resamples=RESAMPLES,
+        vectorized=True,
+        confidence_level=LEVEL,
+        method="percentile",
+        rng=0,
+    )
+    low, high = map(float, found.confidence_interval)
+    return Interval(low, high)
+
+
+def detectable_difference(deviation: float, pairs: int, alpha: float, power: float = 0.8) -> float | None:
+    """The smallest mean difference that a two-sided test of this many pairs finds with this power, where the pairs'
+    differences are normal with this deviation. None where no difference, however large, could be found: the sign-flip
+    test of n pairs has no p below 2 / 2^n.
+    """
+    if pairs < 2 or 2 / 2**pairs > alpha:
+        return None
+    freedom = pairs - 1
+    critical = float(scipy.stats.t.ppf(1 - alpha / 2, freedom))
+
+    def miss(shift: float) -> float:
+        reached = float(scipy.stats.nct.sf(critical, freedom, shift))  # the other tail is below 1e-4 here
+        return (1.0 if math.isnan(reached) else reached) - power  # SciPy's is not a number far beyond the value
+
+    shift = float(scipy.optimize.brentq(miss, 0.0, 10 * critical + 10))
+    return shift * deviation / math.sqrt(pairs)
+
+
+def noise_floor(differences: tuple[float, ...], pairs: int) -> float | None:
+    """How large a mean of `pairs` differences chance makes in 95 of 100 cases, from differences of pairs that differ by
+    chance alone, whose mean is 0. None without any.
+    """
+    if not differences or not pairs:
+        return None
+    spread = math.sqrt(sum(one * one for one in differences) / len(differences))
+    return float(scipy.stats.t.ppf((1 + LEVEL) / 2, len(differences))) * spread / math.sqrt(pairs)

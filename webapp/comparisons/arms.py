@@ -1,0 +1,162 @@
+"""The arms of a comparison: methods with their options and their share of the budget."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from llm.method import Method
+from llm.methods import OFFERED
+from llm.methods import method as find_method
+from simulation.names import find_name
+from webapp.experiments.options import format_value, parse_options
+
+MOST_ROUNDS = 20
+LONGEST_NAME = 60
+JUDGING, AGAIN = "judge.", "again"
+"""How an arm's own options of the judge begin, and the option that makes it the method again."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A method with its options and its share of the budget."""
+
+    method: str
+    k: int
+    n: int
+    options: tuple[tuple[str, Any], ...] = ()
+    """The options that differ from their defaults, without the budget."""
+    budget: int = 0
+    """For a method that counts its candidates itself; else 0."""
+    judging: tuple[tuple[str, str], ...] = ()
+    """Options of the judge that differ from the comparison's, in this arm alone: a control."""
+    again: int = 0
+    """Above 0: the same method again with seeds of its own, so that the two differ by chance alone (A/A)."""
+    name: str = field(default="", compare=False)
+    """The experimenter's own; empty: the method and its options."""
+    difference: str = field(default="", compare=False)
+    """What `name_arms` adds where arms of one comparison have the same method and options, for example "K=3"."""
+
+    @property
+    def label(self) -> str:
+        """What it is called; unique within its comparison (`name_arms`)."""
+        if self.name:
+            return self.name
+        extra = ", ".join(
+            [
+                *(f"{name}={format_value(value)}" for name, value in self.options),
+                *(f"{JUDGING}{name}={value}" for name, value in self.judging),
+                *([f"{AGAIN}={self.again}"] if self.again else []),
+            ]
+        )
+        title = find_method(self.method).title + (f" ({extra})" if extra else "")
+        return f"{title}, {self.difference}" if self.difference else title
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it stands beside a method to show what chance, or its judge, does to it."""
+        return bool(self.judging or self.again)
+
+    @property
+    def candidates(self) -> int:
+        return find_method(self.method).candidates_of(self.k, self.n, self.settings)
+
+    @property
+    def rounds(self) -> int:
+        """`n`, or what follows from the budget of a method that counts its candidates."""
+        return find_method(self.method).rounds_of(self.k, self.n, self.settings)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        own = {"budget": self.budget} if self.budget else {}
+        return find_method(self.method).settings({**dict(self.options), **own})
+
+
+def parse_arm(text: str, candidates: int) -> Arm:
+    """An arm from "method" or "method:name=value,name=value"; k is one of the names. "Own name=" may stand before it.
+    Raises ValueError.
+
+    K stays the method's own where it divides the budget; else it is the divisor next to it.
+    """
+    head, _, rest = text.partition(":")
+    own, named, name = (part.strip() for part in head.rpartition("="))
+    if named:
+        _check_name(own)
+    given = parse_options(part for part in rest.split(",") if part.strip())
+    judging = {key: given.pop(key) for key in list(given) if key.startswith(JUDGING)}
+    again = _parse_whole(given.pop(AGAIN, "0"), AGAIN, least=0)
+    arm = _parse_method(name, given, candidates)
+    if judging and not find_method(arm.method).asks_judge:
+        raise ValueError(f"{find_method(arm.method).title} asks no judge: {', '.join(judging)} would change nothing")
+    own_judging = tuple(sorted((key.removeprefix(JUDGING), value) for key, value in judging.items()))
+    return replace(arm, name=own, judging=own_judging, again=again)
+
+
+def _check_name(name: str) -> None:
+    if not re.match(r"\w", name) or len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"{name!r} cannot be a name: it begins with a letter or digit and has at most {LONGEST_NAME} characters"
+        )
+
+
+def _parse_method(typed: str, given: dict[str, str], candidates: int) -> Arm:
+    name = find_name("method", typed, OFFERED)
+    method = find_method(name)
+    typed_k = given.pop("k", None)
+    k = method.k if typed_k is None else _parse_whole(typed_k, "k")
+    if k < method.least_k:
+        raise ValueError(f"{method.title} needs at least {method.least_k} candidates a round, not {k}")
+    if k > method.most_k:
+        raise ValueError(f"{method.title} tries at most {method.most_k} at once, not {k}")
+    if any(option.name == "budget" for option in method.options):
+        options = method.settings({**given, "budget": candidates})
+        return Arm(name, k, method.n, tuple((o, v) for o, v in options.items() if o != "budget"), candidates)
+    if method.k * method.n == 1 and typed_k in (None, "1"):
+        return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
+    if k > 1 and (candidates % k or candidates // k > MOST_ROUNDS):
+        k = _find_divisor(method, k, candidates)
+    return Arm(name, k, candidates // k, tuple(method.settings(given).items()))
+
+
+def _parse_whole(text: str, name: str, least: int = 1) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise ValueError(f"{name}={text}: a whole number of at least {least} is needed")
+    return int(text)
+
+
+def _find_divisor(method: Method, k: int, candidates: int) -> int:
+    """The divisor of the budget that is nearest to k and that the method can have; of two equally near, the larger."""
+    least = max(method.least_k, -(-candidates // MOST_ROUNDS))
+    fits = [d for d in range(least, candidates + 1) if candidates % d == 0]
+    if not fits:
+        raise ValueError(f"{method.title} cannot spend {candidates} candidates: it needs {method.least_k} a round")
+    return min(fits, key=lambda d: (abs(d - k), -d))
+
+
+def name_arms(arms: Iterable[Arm]) -> tuple[Arm, ...]:
+    """Each arm once, with a label that no other has. Raises ValueError for own names that are not unique."""
+    once: dict[Arm, Arm] = {}
+    for arm in arms:
+        known = once.setdefault(arm, arm)
+        if arm.name and known.name and arm.name != known.name:
+            raise ValueError(f"{known.name!r} and {arm.name!r} are the same method with the same options")
+        once[arm] = arm if arm.name else known
+    unnamed = [arm for arm in once.values() if not arm.name]
+    named = tuple(_tell_apart(arm, [o for o in unnamed if o.label == arm.label]) for arm in once.values())
+    if twice := [label for label, count in Counter(arm.label for arm in named).items() if count > 1]:
+        raise ValueError(f"two arms are called {twice[0]!r}: choose another name")
+    return named
+
+
+def _tell_apart(arm: Arm, alike: Sequence[Arm]) -> Arm:
+    """The arm with K, N or both in its label, where others are called the same without."""
+    if arm.name or len(alike) < 2:
+        return arm
+    shape = {"K": arm.k, "N": arm.n}
+    for letters in ("K", "N", "KN"):
+        if len({tuple(getattr(other, letter.lower()) for letter in letters) for other in alike}) == len(alike):
+            break
+    return replace(arm, difference=", ".join(f"{letter}={shape[letter]}" for letter in letters))
