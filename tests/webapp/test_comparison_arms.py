@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 NEW = "/bench/comparisons/new/"
 FORM: dict[str, Any] = {
     **{"tasks": ["Cartpole"], "methods": ["icpl"], "variants": "icpl:k=3", "candidates": 6, "experiments": 2},
-    **{"judge": "proxy", "judge_options": "", "preset": "quick", "seed": 0},
+    **{"judge": "proxy", "judge_options": "", "preset": "quick", "seed": 0, "retrain": 0},
 }
 
 

@@ -67,7 +67,7 @@ def test_an_experiment_that_was_ended_early_is_named(finished_plan: Plan, tmp_pa
     again = csv_tables.read_reports(finished_plan, [tmp_path])
     assert [result.shortfall for result in again.values()].count("1 of 2 rounds") == 1
     settings = {"tasks": ["Cartpole"], "methods": ["icpl:k=3", "open_loop:k=3"], "candidates": 6, "experiments": 2}
-    planned = Comparison.objects.create(name="C", **settings)
+    planned = Comparison.objects.create(name="C", retrain=0, **settings)
     page = admin_client.get(f"/bench/comparisons/{planned.public_id}/").text
     assert "<small>1 ended early</small>" in page and page.count("ended early: 1 of 2 rounds") == 1
 

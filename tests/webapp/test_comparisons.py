@@ -41,6 +41,7 @@ FORM: dict[str, Any] = {
     "judge_options": "",
     "preset": "quick",
     "seed": 0,
+    "retrain": 0,
 }
 
 
@@ -51,7 +52,7 @@ def own_folder(settings: LazySettings, tmp_path: Path) -> None:
 
 def planned(**values: Any) -> Comparison:
     settings = {"tasks": ["Cartpole"], "methods": ["icpl:k=3", "open_loop:k=3"], "candidates": 6, "experiments": 2}
-    return Comparison.objects.create(name="C", **{**settings, **values})
+    return Comparison.objects.create(name="C", **{**settings, "retrain": 0, **values})
 
 
 def statuses(comparison: Comparison) -> list[str]:

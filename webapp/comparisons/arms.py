@@ -89,8 +89,9 @@ def parse_arm(text: str, candidates: int) -> Arm:
     judging = {key: given.pop(key) for key in list(given) if key.startswith(JUDGING)}
     again = _parse_whole(given.pop(AGAIN, "0"), AGAIN, least=0)
     arm = _parse_method(name, given, candidates)
-    if judging and not find_method(arm.method).asks_judge:
-        raise ValueError(f"{find_method(arm.method).title} asks no judge: {', '.join(judging)} would change nothing")
+    method = find_method(arm.method)
+    if judging and (method.uses_metric or not method.asks_judge):
+        raise ValueError(f"{method.title} asks no judge: {', '.join(judging)} would change nothing")
     own_judging = tuple(sorted((key.removeprefix(JUDGING), value) for key, value in judging.items()))
     return replace(arm, name=own, judging=own_judging, again=again)
 

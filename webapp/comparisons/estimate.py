@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db.models import Avg, Count, Sum
 
 from llm import prices
+from llm.errors import MethodError
 from llm.methods import method as find_method
 from llm.repetition_check import count_answers
 from simulation import catalog
@@ -49,7 +50,8 @@ class Row:
     label: str
     task: str
     experiments: int
-    answers: int = 0
+    answers: int | None = 0
+    """None where the method does not say before how often it asks."""
     tokens: Tokens | None = None
     samples: int = 0
     seconds: float | None = None
@@ -62,10 +64,14 @@ def describe(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[str]:
     place = f"{'task':<16} {'method':<40} {'experiments':>11} {'answers':>8}"
     head = f"{place} {'tokens in':>11} {'out':>11} {'samples':>9} {'hours':>7}"
     lines = [head, *map(_describe_row, rows)]
-    read = sum(row.answers * row.tokens.read for row in rows if row.tokens)
-    written = sum(row.answers * row.tokens.written for row in rows if row.tokens)
+    read = sum(row.answers * row.tokens.read for row in rows if row.tokens and row.answers)
+    written = sum(row.answers * row.tokens.written for row in rows if row.tokens and row.answers)
     samples = sum(row.samples for row in rows)
     lines.append(f"In all {read:,.0f} tokens read, {written:,.0f} written, {samples / 1e6:,.0f} million samples.")
+    if unknown := [
+        f"{row.label} on {row.task}" for row in rows if row.answers is None or (row.answers and not row.tokens)
+    ]:
+        lines.append(f"Not counted, because nothing like it was measured here: {', '.join(unknown)}.")
     lines += [f"Tokens of an answer: {source}." for source in dict.fromkeys(r.tokens.source for r in rows if r.tokens)]
     lines.append(_describe_dollars(plan, read, written))
     known = [row.seconds for row in rows if row.seconds is not None]
@@ -80,13 +86,12 @@ def describe(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[str]:
 
 
 def _describe_row(row: Row) -> str:
-    read, written = (
-        (f"{row.answers * row.tokens.read:,.0f}", f"{row.answers * row.tokens.written:,.0f}")
-        if row.tokens
-        else ("-", "-")
-    )
+    read, written = "-", "-"
+    if row.tokens and row.answers:
+        read, written = f"{row.answers * row.tokens.read:,.0f}", f"{row.answers * row.tokens.written:,.0f}"
     hours = "?" if row.seconds is None else f"{row.seconds / HOUR:.1f}"
-    place = f"{row.task:<16} {row.label:<40} {row.experiments:>11} {row.answers:>8}"
+    asked = "?" if row.answers is None else f"{row.answers}"
+    place = f"{row.task:<16} {row.label:<40} {row.experiments:>11} {asked:>8}"
     return f"{place} {read:>11} {written:>11} {row.samples / 1e6:>8,.0f}M {hours:>7}"
 
 
@@ -128,21 +133,25 @@ def list_rows(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[Row]:
     return found + [Row(label, task, len(s), 0, None, *pace.measure(s)) for (task, label), s in others.items()]
 
 
-def _count_answers(plan: Plan, steps: list[Step]) -> tuple[int, Tokens | None]:
+def _count_answers(plan: Plan, steps: list[Step]) -> tuple[int | None, Tokens | None]:
     cell = steps[0].cell
     assert cell is not None
     arm = cell.arm
     if not find_method(arm.method).writes:
         return 0, None
     problem = loop.describe_task(Experiment(task=cell.task))
-    each = sum(count_answers(problem, (arm.method, arm.k, arm.n, arm.settings)).values())
+    try:
+        each = sum(count_answers(problem, (arm.method, arm.k, arm.n, arm.settings)).values())
+    except (MethodError, ValueError):  # it cannot go on with a made-up answer
+        return None, None
     asks_model = judges.JUDGES[plan.judge].asks_model and find_method(arm.method).asks_judge
-    return len(steps) * (each + (arm.rounds + 1 if asks_model else 0)), _find_tokens(plan, cell)
+    answers = len(steps) * (each + (arm.rounds + 1 if asks_model else 0))
+    return answers, _find_tokens(plan, cell, each / arm.candidates)
 
 
-def _find_tokens(plan: Plan, cell: Cell) -> Tokens:
+def _find_tokens(plan: Plan, cell: Cell, ratio: float) -> Tokens | None:
     """Of an answer: as this model gave them here, else as this method's prompts were measured before, and as a paper
-    prints what a language model wrote.
+    prints what a language model wrote for a reward. `ratio`: answers for each candidate.
     """
     if plan.model is not None and plan.model.kind != LanguageModel.Kind.OFFLINE:
         own = ModelCall.objects.filter(
@@ -152,6 +161,8 @@ def _find_tokens(plan: Plan, cell: Cell) -> Tokens:
         if found["pk__count"] >= LEAST_ANSWERS:
             source = f"measured here, {found['pk__count']} answers of {plan.model}"
             return Tokens(found["prompt_tokens__avg"], found["completion_tokens__avg"], source)
+    if not get_medium(cell.task).filmed:
+        return None
     read, written = _read_measured(), _read_printed()
     own_read = read.get(cell.arm.method)
     source = (
@@ -159,7 +170,7 @@ def _find_tokens(plan: Plan, cell: Cell) -> Tokens:
         "prints it of a language model, which varies severalfold between models"
     )
     title = {"rf_agent": "RF-Agent", "revolve": "Revolve"}.get(cell.arm.method, "Eureka")
-    return Tokens(own_read or mean(read.values()), written[title], source)
+    return Tokens(own_read or mean(read.values()), written[title] / ratio, source)
 
 
 @cache

@@ -44,7 +44,7 @@ def fix(plan: Plan, folder: Path, now: datetime) -> list[Version]:
     held = read_versions(folder)
     contrasts = tuple(contrast.text for contrast in plan.contrasts)
     methods = tuple(arm.label for arm in plan.arms)
-    new = Version(now.isoformat(timespec="seconds"), contrasts, plan.retrain, methods, plan.experiments)
+    new = Version(now.isoformat(), contrasts, plan.retrain, methods, plan.experiments)
     if held and held[-1].is_same(new):
         return held
     folder.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,7 @@ def describe_versions(versions: Sequence[Version], results: Sequence[Result]) ->
         state = (
             f"when {known} of its experiments had finished" if known else "before any of its experiments had finished"
         )
-        verb = "changed to" if place else "fixed"
+        verb = "changed" if place else "fixed"
         tested = "; ".join(version.contrasts) or "none"
         lines.append(f"Contrasts {verb} on {when:%Y-%m-%d %H:%M} UTC, {state}: {tested}.")
     return lines

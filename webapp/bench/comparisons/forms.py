@@ -166,6 +166,7 @@ class ComparisonForm(forms.ModelForm):
         if kind == ROBOTS:
             self.initial.setdefault("tasks", ["Cartpole"])
             self.initial.setdefault("controls", ["aa"])
+            self.fields["retrain"].required = False
         else:
             self.initial["retrain"] = 0
             del self.fields["retrain"]  # nothing is trained
