@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0020_sessions'),
+        ('experiments', '0021_pairs'),
     ]
 
     operations = [
