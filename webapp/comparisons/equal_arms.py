@@ -10,12 +10,15 @@ from webapp.experiments.models import Experiment
 
 
 def describe_equal_arms(plan: Plan) -> list[str]:
-    """A warning for each group of equal arms: which, and why. Raises ValueError for a task that is gone."""
+    """A warning for each group of equal arms: which, and why. Controls ask for the same on purpose. Raises ValueError
+    for a task that is gone.
+    """
+    arms = [arm for arm in plan.arms if not arm.is_control]
     tasks = [loop.describe_task(Experiment(task=task)) for task in plan.tasks]
     problems = {problem.form: problem for problem in tasks}  # a flow depends on nothing else of its task
-    flows = [(arm.method, arm.k, arm.n, arm.settings) for arm in plan.arms]
+    flows = [(arm.method, arm.k, arm.n, arm.settings) for arm in arms]
     groups = [group for problem in problems.values() for group in find_equal_flows(problem, flows)]
-    return [_describe([plan.arms[number] for number in group]) for group in dict.fromkeys(groups)]
+    return [_describe([arms[number] for number in group]) for group in dict.fromkeys(groups)]
 
 
 def _describe(arms: list[Arm]) -> str:
