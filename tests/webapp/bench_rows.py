@@ -62,7 +62,8 @@ def create_training_experiment(k: int = 3) -> Experiment:
     add_worker_results(row)
     candidates = [{"index": i, "status": "training", "reason": "", "fraction": 0.4} for i in range(k)]
     progress = {"phase": "training", "fraction": 0.4, "seconds_left": 95.0, "candidates": candidates}
-    row.jobs.filter(kind="train", status="queued").update(status="running", owner="host:17:abc", progress=progress)
+    running = {"status": "running", "owner": "host:17:abc", "progress": progress, "estimates": [[0, 125.0, 0]]}
+    row.jobs.filter(kind="train", status="queued").update(**running)
     return row
 
 

@@ -222,7 +222,7 @@ def test_the_list_shows_the_queues_and_what_runs(staff):
     assert re.search(r"Training</strong> <span>1 running on host</span>", text)
     assert re.search(r"Writing</strong> <span>0 running, 2 queued, the first <time", text)
     assert re.search(r"Filming</strong> <span>idle", text)
-    assert "about 2 min left" in text and "half way" in text and "second" in text
+    assert "train 40%, about 2 min left" in text and "half way" in text and "second" in text
 
 
 def test_a_card_has_first_the_score_of_what_its_film_shows(staff):

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.db.models.functions import Now
 from django.http import QueryDict
 
 from webapp.base.csv_cells import format_table
@@ -27,6 +28,7 @@ from webapp.bench.experiments.run_columns import (
 )
 from webapp.bench.experiments.run_filters import RunFilterForm, shorten_address
 from webapp.experiments.models import Experiment, Job
+from webapp.experiments.promises import read_promises
 
 PAGE = 100
 MOST_GROUPS = 100
@@ -43,6 +45,8 @@ class Row:
     experiment: Experiment
     job: Job | None
     """The running job that people wait for."""
+    seconds_left: float | None
+    """Until its round's videos are there, as all pages say; None while nothing was said, or it takes longer."""
     group: str
     """The name of its group; empty without groups."""
     cells: list[Cell]
@@ -150,6 +154,7 @@ class RunTable:
             Row(
                 known[pk],
                 jobs.get(pk),
+                _count_left(jobs.get(pk)),
                 grouped[pk][0].text if grouped else "",
                 [Cell(column, column.read(values[pk])) for column in self.columns],
             )
@@ -189,12 +194,18 @@ class RunTable:
         return format_table(rows)
 
 
+def _count_left(job: Any) -> float | None:
+    told = read_promises(job) if job else []
+    left = told[-1].count_left(job.read_at) if told else 0.0
+    return left if left > 0 else None
+
+
 def find_running_jobs(experiments: Iterable[int]) -> dict[int, Job]:
-    """The running job of each experiment that people wait for, by experiment."""
-    running = Job.objects.filter(experiment__in=experiments, status=Job.Status.RUNNING).order_by("id")
+    """The running job of each experiment that people wait for, by experiment; `read_at` is now."""
+    running = Job.objects.filter(experiment__in=experiments, status=Job.Status.RUNNING).annotate(read_at=Now())
     order = {"train": 2, "film": 1}
     found: dict[int, Job] = {}
-    for job in running:
+    for job in running.order_by("id"):
         known = found.get(job.experiment_id)
         if known is None or order.get(job.kind, 0) >= order.get(known.kind, 0):
             found[job.experiment_id] = job
