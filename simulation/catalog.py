@@ -20,6 +20,8 @@ from simulation.tasks import OWN_FOLDERS
 
 log = logging.getLogger(__name__)
 TASKS_FOLDER = Path(__file__).parent / "tasks"
+OWN_FILES = ("observations.py", "task.py", "reference.py")
+"""What a task outside this repository has beside its info.py and its model."""
 PRESETS = {
     "quick": "Quick: PPO, two CPU cores",
     "long": "Long: PPO, two CPU cores, some minutes for each policy",
@@ -205,9 +207,22 @@ def read_own_info(folder: Path, known: Collection[str]) -> TaskInfo:
         raise ValueError(describe_failure(folder / "info.py", error)) from error
     if not isinstance(info, TaskInfo) or info.folder != folder.name:
         raise ValueError(f"{folder / 'info.py'}: INFO must be a TaskInfo whose folder is {folder.name!r}")
+    if "quick" not in info.presets:
+        raise ValueError(f"{folder / 'info.py'}: presets needs one named quick")
+    for name in (info.model_file, *OWN_FILES):
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} lacks {name}")
     if info.name.casefold() in (name.casefold() for name in known):
         raise ValueError(f"{folder / 'info.py'}: there is a task {info.name!r} already; choose another name")
     return info
+
+
+def import_own_modules(name: str) -> None:
+    """Import what a task outside this repository needs, for a process that cannot import it later."""
+    info = task(name)
+    if find_folder(name).parent != TASKS_FOLDER:
+        for part in ("task", "observations"):
+            importlib.import_module(f"simulation.tasks.{info.folder}.{part}")
 
 
 def describe_failure(file: Path, error: Exception) -> str:
@@ -266,7 +281,7 @@ def describe_presets() -> str:
 def upright_policy(name: str, preset: str) -> Path | None:
     """The task's policy that stays up and does nothing else, if it has one that fits this preset's networks."""
     path = find_folder(name) / "upright.pt"
-    wanted, trained_with = task(name).presets.get(preset), task(name).presets["quick"]
+    wanted, trained_with = task(name).presets.get(preset), task(name).presets.get("quick")
     if not (path.exists() and isinstance(wanted, Preset) and isinstance(trained_with, Preset)):
         return None
     same = (wanted.hidden, wanted.activation) == (trained_with.hidden, trained_with.activation)

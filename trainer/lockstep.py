@@ -445,6 +445,7 @@ def train_locked(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: i
         if device != "cpu":
             lockstep.open()
         allowed = memory_bytes + choice.device_memory(device)
+        catalog.import_own_modules(lockstep.info.name)
         for note in sandbox.lock(writable=[job_dir], memory_bytes=allowed):
             say(note)
         choice.compile_into(device, lockstep.folder / "kernels")

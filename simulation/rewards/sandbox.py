@@ -23,12 +23,7 @@ from simulation.rewards.verdict import Verdict
 from simulation.tasks import OWN_FOLDERS
 
 ROOT = Path(__file__).parents[2]
-READABLE = (
-    ROOT / "simulation",
-    ROOT / "trainer",
-    *OWN_FOLDERS,
-    *map(Path, ("/usr", "/lib", "/lib64", "/etc/ld.so.cache")),
-)
+READABLE = (ROOT / "simulation", ROOT / "trainer", *map(Path, ("/usr", "/lib", "/lib64", "/etc/ld.so.cache")))
 READABLE_FACTS = tuple(map(Path, ("/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system", "/proc/driver/nvidia")))
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/urandom")))
 FILE_BYTES = 4 << 30
@@ -111,7 +106,7 @@ def _restrict_files(writable: list[Path]) -> tuple[str, ...]:
     if landlock.version() == 0:
         return ("this kernel has no Landlock: generated code could read files and write wherever this user can",)
     installation = {sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix}
-    readable = [*READABLE, *READABLE_FACTS, *map(Path, sorted(installation))]
+    readable = [*READABLE, *catalog.list_own_folders(), *READABLE_FACTS, *map(Path, sorted(installation))]
     try:
         landlock.restrict(readable, writable, [*DEVICES, *Path("/dev").glob("nvidia*")])
     except OSError as error:
@@ -128,6 +123,7 @@ def check(task: str, sources: Sequence[str], timeout: float = 20.0, states: int 
     states = states or next(iter(catalog.task(task).presets.values())).states
     request = json.dumps({"task": task, "sources": list(sources), "timeout": timeout, "states": states})
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from simulation.rewards import dry_run; dry_run.main()"
+    own = {"PREFINE_TASKS": os.pathsep.join(map(str, OWN_FOLDERS))} if OWN_FOLDERS else {}
     with tempfile.TemporaryDirectory(prefix="prefine-check-") as empty:
         try:
             process = subprocess.run(
@@ -136,12 +132,7 @@ def check(task: str, sources: Sequence[str], timeout: float = 20.0, states: int 
                 capture_output=True,
                 text=True,
                 cwd=empty,
-                env={
-                    "OMP_NUM_THREADS": "1",
-                    "OMP_WAIT_POLICY": "PASSIVE",
-                    "LC_ALL": "C.UTF-8",
-                    "PREFINE_TASKS": os.pathsep.join(str(folder.resolve()) for folder in OWN_FOLDERS),
-                },
+                env={"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE", "LC_ALL": "C.UTF-8"} | own,
                 timeout=STARTUP_SECONDS + timeout * len(sources),
             )
         except subprocess.TimeoutExpired:

@@ -88,6 +88,7 @@ def test_missing_files_are_all_named(folder: Path, capsys: pytest.CaptureFixture
         ("info.py", "substeps=4", "substeps=5", "time step 0.0025 s x 5 substeps"),
         ("info.py", "num_obs=11,", "num_obs=11", "info.py, line"),
         ("info.py", 'folder="hopper",', 'folder="hopper", model_file="scene.xml",', "lacks scene.xml"),
+        ("info.py", '"quick": replace', '"paper": replace', "presets needs one named quick"),
         ("model.xml", '<motor joint="knee"/>', '<motor joint="nee"/>', "is no model that MuJoCo can compile"),
         ("model.xml", 'size="0.05"/>', 'size="0.05" group="2"/>', "Geoms of group 2 are decoration"),
         (
@@ -120,4 +121,5 @@ def test_a_broken_task_is_left_out_and_said(folder: Path, caplog: pytest.LogCapt
     assert "Hopper" in known
     assert "INFO must be a TaskInfo whose folder is 'broken'" in caplog.text
     assert catalog.find_folder("Hopper") == folder
+    assert folder in catalog.list_own_folders() and folder.parent not in catalog.list_own_folders()
     assert catalog.find_folder("Ant").parent == catalog.TASKS_FOLDER

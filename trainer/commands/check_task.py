@@ -72,7 +72,7 @@ def require_files(folder: Path) -> None:
     """Raises Unusable naming all files that are not there."""
     if not folder.is_dir():
         raise Unusable(f"there is no folder {folder}")
-    missing = [name for name in ("info.py", *FUNCTIONS) if not (folder / name).is_file()]
+    missing = [name for name in ("info.py", *catalog.OWN_FILES) if not (folder / name).is_file()]
     if missing:
         raise Unusable(f"{folder} lacks {', '.join(missing)}; docs/add-a-task.md shows a whole task")
 
@@ -86,12 +86,8 @@ def read_info(folder: Path) -> TaskInfo:
         info = catalog.read_own_info(folder, others)
     except ValueError as error:
         raise Unusable(str(error)) from error
-    if not info.presets:
-        raise Unusable("info.py: presets is empty; it needs one named quick")
     if not any("num_envs" in kind for kind in info.inputs.values()):
         raise Unusable('info.py: inputs has no tensor with a row per world, such as "Tensor (num_envs, 3)"')
-    if not (folder / info.model_file).is_file():
-        raise Unusable(f"{folder} lacks {info.model_file}, the model_file of info.py")
     return info
 
 
@@ -184,10 +180,7 @@ def require_outcome(function: str, value: torch.Tensor, kind: torch.dtype) -> No
 
 def check_reference(info: TaskInfo) -> str:
     """The verdict on the task's own reward."""
-    file = catalog.find_folder(info.name) / "reference.py"
-    if not file.exists():
-        return "reference.py: none; a reward written by a person is what learned ones are compared with"
-    verdict = sandbox.check(info.name, [file.read_text()])[0]
+    verdict = sandbox.check(info.name, [catalog.reference_reward(info.name)])[0]
     if not verdict.ok:
         raise Unusable(f"reference.py ({verdict.stage}): {verdict.reason}")
     return "reference.py: it runs"
@@ -195,7 +188,7 @@ def check_reference(info: TaskInfo) -> str:
 
 def measure_speed(info: TaskInfo) -> str:
     """Control steps per second on one thread beside those of the physics alone: the medians of ROUNDS in turn."""
-    worlds = info.presets["quick"].worlds if "quick" in info.presets else WORLDS
+    worlds = info.presets["quick"].worlds
     env = Environment(info.name, worlds)
     bare = choice.engine("cpu")(env.model, worlds, info.substeps, (), 1)
     actions, controls = torch.zeros(worlds, info.num_actions), torch.zeros(worlds, env.model.nu)
