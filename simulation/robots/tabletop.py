@@ -13,7 +13,7 @@ import mujoco
 import torch
 from torch import Tensor
 
-from simulation.rotations import quat_rotate, wxyz_to_xyzw
+from simulation.rotations import atan2, quat_rotate, wxyz_to_xyzw
 from simulation.worlds import Worlds
 
 JOINTS, HINGES = 9, 7
@@ -27,6 +27,8 @@ FINGERS_LOW, FINGERS_HIGH = -0.01, 0.04
 """Metres that the last action drives each finger to; below 0 it presses on what is thin."""
 STATIC_SPEED = 0.2
 """Radians per second; a robot whose hinges are all slower stands still."""
+REST_SPEED, REST_SPIN = 0.01, 0.5
+"""Metres and radians per second below which a thing is at rest."""
 GRASP_FORCE = 0.5
 """Newtons with which each finger must press."""
 
@@ -38,6 +40,8 @@ class Tabletop:
     columns: ClassVar[int]
     """Columns of noise that the task needs beside those of the arm."""
     rest: ClassVar[tuple[float, ...]] = REST
+    fingers: ClassVar[float] = FINGERS_HIGH
+    """Metres from the hand's middle at which each finger begins."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.noise_size = HINGES + self.columns
@@ -48,7 +52,7 @@ class Tabletop:
         """Initial qpos (n, nq) and qvel (n, nv) from noise: the arm near its rest fingers open, things in place."""
         hinges = torch.tensor(self.rest) + START_DEVIATION * to_normal(noise[:, :HINGES])
         things = self.place(noise[:, HINGES:])
-        fingers = torch.full((len(noise), JOINTS - HINGES), FINGERS_HIGH)
+        fingers = torch.full((len(noise), JOINTS - HINGES), self.fingers)
         return torch.cat((hinges, fingers, things), dim=-1), torch.zeros(len(noise), self._nv)
 
     def place(self, noise: Tensor) -> Tensor:
@@ -57,10 +61,13 @@ class Tabletop:
 
     def control(self, env: Worlds) -> Tensor:
         """Targets of the nine position drives (n, 9) from actions (n, 8): a hinge each, then both fingers."""
-        hinges = env.robot_qpos[:, :HINGES] + HINGE_STEP * env.actions[:, :HINGES]
         middle, half = (FINGERS_HIGH + FINGERS_LOW) / 2, (FINGERS_HIGH - FINGERS_LOW) / 2
         fingers = middle + half * env.actions[:, HINGES:]
-        return torch.cat((hinges, fingers, fingers), dim=-1)
+        return torch.cat((self.drive_hinges(env), fingers, fingers), dim=-1)
+
+    def drive_hinges(self, env: Worlds) -> Tensor:
+        """Targets of the seven hinges (n, 7)."""
+        return env.robot_qpos[:, :HINGES] + HINGE_STEP * env.actions[:, :HINGES]
 
     def read(self, env: Worlds) -> tuple[Tensor, Tensor]:
         """Set the robot's variables. Returns the things' parts of qpos and qvel."""
@@ -111,6 +118,20 @@ def to_pose(joint: Tensor) -> Tensor:
     return torch.cat((joint[:, 0:3], wxyz_to_xyzw(joint[:, 3:7])), dim=-1)
 
 
+def find_yaw(pose: Tensor) -> Tensor:
+    """How far a pose (n, 7) is turned about the vertical, in rad, (n,)."""
+    x, y, z, w = pose[:, 3:7].unbind(-1)
+    return atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+
+
+def stand_turned(place: Tensor, height: float) -> Tensor:
+    """x, y and the turn about the vertical (n, 3) as poses at this height (n, 7)."""
+    half = 0.5 * place[:, 2].double()
+    sine, cosine = torch.sin(half).to(place.dtype), torch.cos(half).to(place.dtype)
+    zero = torch.zeros_like(sine)
+    return torch.stack((place[:, 0], place[:, 1], torch.full_like(zero, height), zero, zero, sine, cosine), dim=-1)
+
+
 def stand_flat(place: Tensor) -> Tensor:
     """Places (n, 3) as poses of a mocap body that is not turned (n, 1, 7)."""
     unturned = torch.zeros(len(place), 4)
@@ -134,6 +155,14 @@ def is_grasped(env: Worlds, degrees: float = 85.0, first: int = 7) -> Tensor:
     return pressed
 
 
+def is_at_rest(velocity: Tensor) -> Tensor:
+    """Whether a thing moves by less than 0.01 m/s and turns by less than 0.5 rad/s, from (n, 6), (n,) bool."""
+    moves: Tensor = torch.linalg.vector_norm(velocity[:, 0:3], dim=-1)
+    turns: Tensor = torch.linalg.vector_norm(velocity[:, 3:6], dim=-1)
+    return (moves <= REST_SPEED) & (turns <= REST_SPIN)
+
+
 def is_static(env: Worlds) -> Tensor:
     """Whether every hinge is slow, (n,) bool."""
-    return env.robot_qvel[:, :HINGES].abs().amax(dim=-1) <= STATIC_SPEED
+    fastest: Tensor = env.robot_qvel[:, :HINGES].abs().amax(dim=-1)
+    return fastest <= STATIC_SPEED

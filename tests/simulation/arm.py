@@ -17,7 +17,9 @@ SPEED = 3.0
 class Arm:
     """Drives the one world of a task's environment through its actions, as a policy would."""
 
-    def __init__(self, task: str, seed: int = 0) -> None:
+    def __init__(self, task: str, seed: int = 0, patient: bool = False) -> None:
+        """`patient`: the episode's time never runs out, because a script is slower than a policy."""
+        self.patient = patient
         self.env = Environment(task, worlds=1, seed=seed)
         self.data = mujoco.MjData(self.env.model)
         self.step: Step | None = None
@@ -48,8 +50,26 @@ class Arm:
                 return
             self.act(np.append(self._find_hinges(np.asarray(place), turn), grip))
 
+    def reach(self, place: Sequence[float], grip: float, turn: np.ndarray, most: int = 80, near: float = 0.003) -> None:
+        """The same until the point and the hand's rotation are there, after this many steps at most."""
+        for _ in range(most):
+            off = np.linalg.norm(self.get("tcp_pos") - place)
+            matrix = np.empty(9)
+            mujoco.mju_quat2Mat(matrix, np.roll(self.get("tcp_pose")[3:], 1))
+            if self.ended or (off < near and np.linalg.norm(find_turn(matrix, turn)) < 0.05):
+                return
+            self.move(place, grip, 1, turn)
+
+    def grasp(self, place: np.ndarray, turn: np.ndarray, above: float = 0.08) -> None:
+        """From above, the fingers close around what is at a place."""
+        self.reach(place + [0.0, 0.0, above], OPEN, turn, near=0.02)
+        self.reach(place, OPEN, turn)
+        self.move(place, CLOSED, 6, turn)
+
     def act(self, action: np.ndarray) -> None:
         given = torch.tensor(action[: self.env.info.num_actions], dtype=torch.float32)
+        if self.patient:
+            self.env._state.progress_buf = torch.zeros(1, dtype=torch.int64)
         self.step = self.env.step(given[None])
         self.path.append(self.env.qpos(0))
         self.mocap.append(self.env.mocap(0))

@@ -71,4 +71,35 @@ def compute_reward(tcp_to_ball_pos, ball_to_goal_pos):
     return 0.2 * reach + goal, {"reach": reach, "goal": goal}
 """,
 }
-GOOD = {"PushCube": PUSH_CUBE, "PullCube": PULL_CUBE, "PickCube": PICK_CUBE, "RollBall": ROLL_BALL}
+
+
+def write_pair(thing: str, goal: str, extra: str) -> dict[str, str]:
+    """Two rewards for a task in which a thing, read by one expression, goes to a goal, read by another."""
+    arguments = ", ".join(sorted({thing.split("[")[0], goal.split("[")[0], extra, "tcp_pos", "actions"}))
+    tanh = f"""
+import torch
+def compute_reward({arguments}):
+    reach = 1.0 - torch.tanh(5.0 * torch.linalg.norm(tcp_pos - {thing}, dim=-1))
+    place = (1.0 - torch.tanh(5.0 * torch.linalg.norm({thing} - {goal}, dim=-1))) * {extra}
+    cost = -0.01 * torch.sum(actions ** 2, dim=-1)
+    reward = reach + 2.0 * place + cost
+    return reward, {{"reach": reach, "place": place, "cost": cost}}
+"""
+    exponential = tanh.replace("1.0 - torch.tanh(5.0 *", "torch.exp(-8.0 *")
+    return {"tanh": tanh, "exponential": exponential}
+
+
+GOOD = {
+    "PushCube": PUSH_CUBE,
+    "PullCube": PULL_CUBE,
+    "PickCube": PICK_CUBE,
+    "RollBall": ROLL_BALL,
+    "LiftPegUpright": write_pair("obj_pos", "obj_pose[:, 0:3]", "is_grasped"),
+    "PokeCube": write_pair("cube_pos", "goal_pos", "is_grasped"),
+    "PlaceSphere": write_pair("obj_pos", "bin_pos", "is_grasped"),
+    "StackCube": write_pair("cubeA_pos", "cubeB_pos", "is_grasped"),
+    "PullCubeTool": write_pair("cube_pos", "tool_pos", "is_grasped"),
+    "PushT": write_pair("obj_pos", "goal_pos", "inter_area"),
+    "PegInsertionSide": write_pair("peg_head_pos", "box_hole_pos", "is_grasped"),
+    "PlugCharger": write_pair("charger_pos", "goal_pos", "is_grasped"),
+}

@@ -1,10 +1,13 @@
-"""PickCube: starts, scripted motions, success."""
+"""PickCube, PlaceSphere, StackCube, PokeCube, PlugCharger: scripted motions that grasp; PickCube's starts."""
 
 import numpy as np
+import pytest
 import torch
 
 from simulation.environment import Environment
 from tests.simulation.arm import CLOSED, OPEN, Arm, find_yaw, point_down
+
+DOWN = point_down(0.0)
 
 
 def grasp(arm: Arm, thing: str, pose: str) -> np.ndarray:
@@ -53,3 +56,67 @@ def test_cubes_and_goals_begin_where_they_should():
     yaw = 2 * torch.atan2(env.attributes["obj_pose"][:, 5], env.attributes["obj_pose"][:, 6])
     assert yaw.cos().mean().abs() < 0.15 and yaw.sin().mean().abs() < 0.15
     assert torch.equal(env.obs_buf[:, 36:39], cube - env.attributes["tcp_pos"])
+
+
+def place_ball(above: float = 0.003, beside: float = 0.0) -> Arm:
+    """Grasp the ball, carry it to the bin or beside it, let go, go away."""
+    arm = Arm("PlaceSphere", seed=0, patient=True)
+    ball, there = arm.get("obj_pos"), arm.get("bin_pos") + [0.0, beside, 0.0225]
+    arm.grasp(ball, DOWN, 0.06)
+    assert arm.get("is_grasped") == 1
+    arm.reach(ball + [0, 0, 0.06], CLOSED, DOWN, near=0.02)
+    arm.reach(there + [0, 0, 0.05], CLOSED, DOWN)
+    arm.reach(there + [0, 0, above], CLOSED, DOWN, most=20, near=0.001)
+    assert not arm.ended, "it is held"
+    arm.move(there + [0, 0, above], OPEN, 4)
+    arm.move(there + [0, 0, 0.1], OPEN, 20)
+    return arm
+
+
+def test_a_ball_that_is_put_into_the_bin_succeeds_and_one_beside_it_does_not():
+    assert place_ball().succeeded
+    assert not place_ball(beside=0.06).ended
+
+
+@pytest.mark.parametrize(("beside", "good"), [(0.0, True), (0.05, False)])
+def test_a_cube_that_is_stacked_succeeds_and_one_that_is_put_beside_does_not(beside, good):
+    arm = Arm("StackCube", seed=0, patient=True)
+    first, turn = arm.get("cubeA_pos"), point_down(find_yaw(arm.get("cubeA_pose")))
+    there = arm.get("cubeB_pos") + [beside, 0.0, 0.041]
+    arm.grasp(first, turn)
+    arm.reach(first + [0, 0, 0.09], CLOSED, turn, near=0.02)
+    arm.reach(there + [0, 0, 0.05], CLOSED, turn)
+    arm.reach(there, CLOSED, turn, most=20)
+    assert not arm.ended, "it is held"
+    arm.move(there, OPEN, 4, turn)
+    arm.move(there + [0, 0, 0.1], OPEN, 20, turn)
+    assert arm.succeeded is good
+
+
+def test_a_cube_that_is_poked_with_the_peg_succeeds():
+    arm = Arm("PokeCube", seed=2, patient=True)
+    peg, cube, goal = arm.get("peg_pos"), arm.get("cube_pos"), arm.get("goal_pos")
+    arm.grasp(peg, DOWN, 0.06)
+    assert arm.get("is_grasped") == 1
+    arm.reach([peg[0], cube[1], 0.03], CLOSED, DOWN, near=0.01)
+    arm.reach([goal[0] - 0.17, cube[1], 0.03], CLOSED, DOWN, most=60)
+    arm.wait(10)
+    assert arm.succeeded
+
+
+def test_a_charger_that_is_plugged_in_succeeds():
+    arm = Arm("PlugCharger", seed=1, patient=True)
+    charger, goal = arm.get("charger_pose"), arm.get("goal_pose")
+    turns = [point_down(2.0 * np.arctan2(pose[5], pose[6])) for pose in (charger, goal)]
+    back, ahead = (turn[:, 0] for turn in turns)
+    middle = charger[:3] - 0.02 * back
+    arm.grasp(middle, turns[0], 0.06)
+    assert arm.get("is_grasped") == 1
+    arm.reach(middle + [0, 0, 0.09], CLOSED, turns[0], near=0.02)
+    arm.reach(goal[:3] - 0.07 * ahead, CLOSED, turns[1], near=0.002)
+    assert not arm.ended
+    for left in (*[0.025] * 6, *np.linspace(0.02, -0.01, 16)):
+        slip = arm.get("charger_pos") - (arm.get("tcp_pos") + 0.02 * ahead)  # of the charger in the hand
+        slip -= slip @ ahead * ahead
+        arm.reach(goal[:3] - (0.02 + left) * ahead - slip, CLOSED, turns[1], most=6, near=0.0005)
+    assert arm.succeeded
