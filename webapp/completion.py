@@ -23,7 +23,8 @@ OPTIONS = {
     "copy-store": "local bucket",
     "test": "--quick --all",
     "run": f"--task --problem --method --option --k --n {SETTINGS} --start {SHARED} {BUDGETS} --name --resume",
-    "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report",
+    "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report"
+    " --retrain --contrasts --controls --estimate",
     "train": f"--task --reward --preset --algorithm --iterations --seed --seeds {SHARED} --out --override",
     "learn": "--task --baseline --queries --preset --truth --reward --segment --selection --teacher --unsupervised"
     " --beside --iterations --seeds --out --override",

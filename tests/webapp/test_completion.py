@@ -74,7 +74,7 @@ def help_of(verb, capsys, monkeypatch):
     commands["copy-store"] = copy_store
     if verb in commands:
         return commands[verb].Command().create_parser("prefine", verb).format_usage()
-    if verb not in ("train", "learn", "check", "replay", "evaluate", "benchmark"):
+    if verb not in ("train", "learn", "check", "check-task", "replay", "evaluate", "benchmark"):
         return re.search(rf"usage: ./prefine {verb}\b.*", (ROOT / "prefine").read_text())[0]
     monkeypatch.setattr(sys, "argv", [verb, "--help"])
     if verb == "benchmark":
@@ -82,7 +82,7 @@ def help_of(verb, capsys, monkeypatch):
     else:
         program = {"train": train, "check": check, "replay": replay}.get(verb)
         with pytest.raises(SystemExit):
-            (program or import_module(f"trainer.commands.{verb}")).main(["--help"])
+            (program or import_module(f"trainer.commands.{verb.replace('-', '_')}")).main(["--help"])
     return capsys.readouterr().out.split("\n\n")[0]
 
 

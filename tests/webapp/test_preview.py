@@ -62,7 +62,7 @@ def test_a_round_has_the_scripts_of_the_real_one(staff, study):
     real = set(re.findall(r"studio/(\w+)\.js", (settings.BASE_DIR / "templates/studio/page.html").read_text()))
     for name in ("review", "practice"):
         page = shown(staff, study, name).content.decode()
-        assert set(re.findall(r"studio/(\w+)[.\w]*\.js", page)) == real - {"live", "tell"}
+        assert set(re.findall(r"studio/(\w+)[.\w]*\.js", page)) == real - {"live", "tell", "pairs"}
 
 
 def test_the_choice_is_among_the_videos_of_a_round(staff, study):

@@ -17,7 +17,7 @@ MESSAGE_HEADER = "prefine_request"
 """The header of a message to workers that holds the request which sent it."""
 FORMATS = ("text", "json")
 LINK = re.compile(
-    r"/(?P<page>ws/s|s|v|n|clip|view|join|take)/[^/\s\"'\\<>?#]+(?P<rest>(?:/[\w-]*)*)(?:\?[^\s\"'\\<>]*)?"
+    r"/(?P<page>ws/s|s|v|n|clip|view|pair|join|take)/[^/\s\"'\\<>?#]+(?P<rest>(?:/[\w-]*)*)(?:\?[^\s\"'\\<>]*)?"
 )
 """The addresses that contain a secret of a person, with their queries; a test compares them with the site's."""
 CONTEXT: dict[str, ContextVar[str]] = {name: ContextVar(name, default="") for name in ("request", "job", "worker")}
