@@ -9,12 +9,11 @@ from statistics import fmean
 
 from django.db.models import Q
 
+from webapp.archive.study_answers import Answer, Question, measure_waiting, read_answers, read_questions
 from webapp.base.charts import finite
 from webapp.experiments.judges import JUDGES
-from webapp.experiments.kinds import JUDGED_KINDS
-from webapp.experiments.models import Experiment, Iteration, Request
+from webapp.experiments.models import Experiment, Iteration
 from webapp.review import quality
-from webapp.review.models import Vote
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
 from webapp.studies.questionnaires.scored import GivenScore, list_ratings, list_scored, read_scores
 from webapp.votes.models import Pair, Poll
@@ -57,8 +56,9 @@ class Result:
     best_score: float | None
     rounds: tuple[RoundScore, ...]
     choices: int
+    """Choices of rounds, and answers to pairs."""
     drawn: int
-    """Choices of people who could not judge; the picks were drawn at random."""
+    """Choices of people who could not judge, whose picks were drawn at random; and pairs that were skipped."""
     seconds_choosing: float | None
     seconds_waiting: float | None
     seconds_total: float | None
@@ -95,9 +95,9 @@ def read_results(study: Study, pilots: bool = False) -> list[Result]:
     of_experiment: dict[int, list[Assignment]] = defaultdict(list)
     for place in places.order_by("arm__position", "arm", "participant__label", "position"):
         of_experiment[place.experiment_id or 0].append(place)
-    votes = _group_votes(list(of_experiment))
+    begun = [members[0].experiment for members in of_experiment.values() if members[0].experiment]
+    answers, questions = read_answers(begun), read_questions(begun)
     rounds = _read_rounds(list(of_experiment))
-    asked = _read_requests(list(of_experiment))
     preferences = _count_preferences(list(of_experiment))
     flags = {person.pk: found.flags for person, found in quality.assess_study(study).items()}
     given = read_scores([*list_scored(study), *list_ratings(study)], people)
@@ -106,7 +106,7 @@ def read_results(study: Study, pilots: bool = False) -> list[Result]:
     for pk, members in of_experiment.items():
         own = _select_scores(given, members, arms)
         with_scores = [replace(one, scores=_average(own, one.number)) for one in rounds.get(pk, ())]
-        args = (members, votes.get(pk, []), with_scores, asked.get(pk, []), preferences.get(pk), flags)
+        args = (members, answers.get(pk, []), with_scores, questions.get(pk, []), preferences.get(pk), flags)
         found.append(_build_result(*args, scores=_average(own)))
     return found
 
@@ -141,40 +141,41 @@ def _average(given: Iterable[GivenScore], number: int | None = None) -> dict[str
 
 def _build_result(
     members: Sequence[Assignment],
-    votes: Sequence[Vote],
+    answers: Sequence[Answer],
     rounds: Sequence[RoundScore],
-    asked: Sequence[Request],
+    questions: Sequence[Question],
     preferred: tuple[int, int] | None,
     flags: dict[int, tuple[str, ...]],
     scores: Mapping[str, float],
 ) -> Result:
     first, experiment = members[0], members[0].experiment
     assert experiment is not None
-    seconds = [measure_seconds(vote) for vote in votes]
+    seconds = [one.seconds for one in answers if one.seconds is not None]
+    people = tuple(place.participant for place in members)
     total = (experiment.finished_at, experiment.started_at)
     winner = experiment.winner
     return Result(
-        people=tuple(place.participant for place in members),
+        people=people,
         arm=first.arm,
         position=first.position,
         experiment=experiment,
         score=finite(winner.final_score) if winner else None,
         best_score=finite(winner.rts) if winner else None,
         rounds=tuple(rounds),
-        choices=len(votes),
-        drawn=sum(vote.cannot_tell for vote in votes),
+        choices=len(answers),
+        drawn=sum(one.undecided for one in answers),
         seconds_choosing=fmean(seconds) if seconds else None,
-        seconds_waiting=_measure_waiting(members, votes, asked),
+        seconds_waiting=measure_waiting([person.pk for person in people], experiment.started_at, questions, answers),
         seconds_total=(total[0] - total[1]).total_seconds() if total[0] and total[1] else None,
         preferred=preferred[0] if preferred else 0,
         compared=preferred[1] if preferred else 0,
-        left_out=_find_reason(members, votes),
+        left_out=_find_reason(members, answers),
         flags=tuple(dict.fromkeys(flag for place in members for flag in flags.get(place.participant_id, ()))),
         scores=scores,
     )
 
 
-def _find_reason(members: Sequence[Assignment], votes: Sequence[Vote]) -> str:
+def _find_reason(members: Sequence[Assignment], answers: Sequence[Answer]) -> str:
     """Why an experiment does not count. A panel's counts while one of its members stays."""
     people, experiment = [place.participant for place in members], members[0].experiment
     assert experiment is not None
@@ -185,54 +186,9 @@ def _find_reason(members: Sequence[Assignment], votes: Sequence[Vote]) -> str:
         return reasons[0] or ""
     if experiment.status != Experiment.Status.FINISHED or experiment.winner is None:
         return UNFINISHED
-    if JUDGES[experiment.judge].asks_people and not any(not vote.cannot_tell for vote in votes):
+    if JUDGES[experiment.judge].asks_people and all(one.undecided for one in answers):
         return NO_CHOICE
     return ""
-
-
-def measure_seconds(vote: Vote) -> float:
-    """Seconds from when the videos could play until the choice, as the browser measured it; else since the page was
-    opened, by the server's clock."""
-    measured = vote.client.get("decide_ms")
-    if isinstance(measured, int):
-        return measured / 1000
-    return (vote.created_at - vote.screening.opened_at).total_seconds()
-
-
-def _measure_waiting(members: Sequence[Assignment], votes: Sequence[Vote], asked: Sequence[Request]) -> float | None:
-    """Seconds in which nothing was asked: from the start to the first question, and from each choice to the next one.
-    The mean over a panel's members."""
-    experiment = members[0].experiment
-    if experiment is None or experiment.started_at is None or not asked:
-        return None
-    waits = []
-    for place in members:
-        own = {vote.request_id: vote for vote in votes if vote.screening.participant_id == place.participant_id}
-        if own:
-            since, seconds = experiment.started_at, 0.0
-            for request in asked:
-                seconds += max(0.0, (request.created_at - since).total_seconds())
-                since = own[request.pk].created_at if request.pk in own else max(since, request.created_at)
-            waits.append(seconds)
-    return fmean(waits) if waits else None
-
-
-def _group_votes(experiments: Sequence[int]) -> dict[int, list[Vote]]:
-    """The standing votes of each experiment."""
-    found: dict[int, list[Vote]] = defaultdict(list)
-    standing = Vote.objects.filter(request__experiment__in=experiments, undone_at=None)
-    for vote in standing.select_related("screening", "request").order_by("pk"):
-        found[vote.request.experiment_id].append(vote)
-    return found
-
-
-def _read_requests(experiments: Sequence[int]) -> dict[int, list[Request]]:
-    """What people were asked in each experiment, in order."""
-    found: dict[int, list[Request]] = defaultdict(list)
-    rows = Request.objects.filter(experiment__in=experiments, kind__in=JUDGED_KINDS).exclude(status="aside")
-    for request in rows.only("experiment", "created_at").order_by("step", "slot"):
-        found[request.experiment_id].append(request)
-    return found
 
 
 def _read_rounds(experiments: Sequence[int]) -> dict[int, list[RoundScore]]:

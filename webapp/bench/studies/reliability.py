@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from webapp.archive.study_results import measure_seconds
+from webapp.archive.study_answers import measure_seconds
 from webapp.base.paper_table import Table
 from webapp.base.statistics import answer_quality
 from webapp.base.statistics.answer_quality import Agreement, Bias, Times

@@ -1,0 +1,75 @@
+"""Experiments whose pairs people answer, where a study counts what its people did."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.webapp import arms_study, rows
+from tests.webapp.pair_answers import answer_all, send
+from webapp.archive.study_results import Result, read_results
+from webapp.bench.studies import results
+from webapp.experiments.models import Candidate, Experiment, Iteration, PairSession
+from webapp.review.models import PairScreening
+from webapp.studies.models import Participant
+
+pytestmark = pytest.mark.django_db
+PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
+
+
+def finish(person: Participant, score: float) -> None:
+    """A winner with this final score."""
+    assert person.experiment is not None
+    made = Iteration.objects.create(experiment=person.experiment, number=1)
+    Candidate.objects.create(iteration=made, index=1, source="", status="trained", rts=score, final_score=score)
+    rows.finish_experiment(person)
+
+
+def read_only_result(person: Participant) -> Result:
+    finish(person, 200.0)
+    (found,) = read_results(person.study)
+    return found
+
+
+class TestResults:
+    def test_an_arm_whose_people_answer_pairs_is_compared_with_one_whose_people_choose(self) -> None:
+        study = arms_study.create_study({"ICPL": (300.0, 310.0)})
+        rows.arm(study, "PrefPPO", **{**PLAN, "task": "Ant"})
+        study.arms.filter(name="ICPL").update(position=9)  # rows.participant takes the first
+        for number, score in enumerate((200.0, 220.0)):
+            person = rows.participant(study, label=f"PrefPPO{number}")
+            rows.open_pairs(person, pairs=3)
+            answer_all(person)
+            finish(person, score)
+        found = results.read_study_results(study).outcomes[0]
+        assert found.means["PrefPPO"].mean == 210 and found.means["ICPL"].mean == 305
+        assert [one.counts for one in found.comparisons] == [(2, 2)]
+
+    def test_answers_that_stand_are_counted_and_skips_are_no_choice(self) -> None:
+        person = rows.participant(rows.study(**PLAN))
+        rows.open_pairs(person, pairs=4)
+        told = send(person)
+        first, second, third, fourth = (pair["token"] for pair in told["pairs"])
+        send(person, (first, "skip"), (second, "equal"), (third, "left"), (fourth, "right"))
+        send(person, (third, ""))
+        PairScreening.objects.filter(token=fourth).update(released_at=timezone.now())
+        found = read_only_result(person)
+        assert (found.choices, found.drawn, found.seconds_choosing, found.left_out) == (2, 1, 2.5, "")
+        PairScreening.objects.filter(token=second).update(answer="skip")
+        (found,) = read_results(person.study)
+        assert (found.choices, found.drawn, found.left_out) == (2, 2, "no choice")
+
+    def test_the_wait_is_before_the_first_session_and_between_sessions(self) -> None:
+        person = rows.participant(rows.study(**PLAN))
+        start = timezone.now()
+        Experiment.objects.filter(pk=person.experiment.pk).update(started_at=start)
+        for number in (1, 2):
+            session = rows.open_pairs(person, pairs=2, session=number)
+            answer_all(person)
+            opened = start + timedelta(seconds=1000 * number)
+            answered = opened + timedelta(seconds=60)
+            PairScreening.objects.filter(pair__session=session).update(answered_at=answered)
+            PairSession.objects.filter(pk=session.pk).update(opened_at=opened, status=PairSession.Status.ANSWERED)
+        assert read_only_result(person).seconds_waiting == 1000 + 940
