@@ -9,11 +9,12 @@ from django.utils import timezone
 
 from tests.webapp import arms_study, rows
 from tests.webapp.pair_answers import answer_all, send
+from webapp.archive import retention
 from webapp.archive.study_results import Result, read_results
-from webapp.bench.studies import results
+from webapp.bench.studies import overview, results
 from webapp.experiments.models import Candidate, Experiment, Iteration, PairSession
 from webapp.review.models import PairScreening
-from webapp.studies.models import Participant
+from webapp.studies.models import Outcome, Participant, Study
 
 pytestmark = pytest.mark.django_db
 PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
@@ -73,3 +74,29 @@ class TestResults:
             PairScreening.objects.filter(pair__session=session).update(answered_at=answered)
             PairSession.objects.filter(pk=session.pk).update(opened_at=opened, status=PairSession.Status.ANSWERED)
         assert read_only_result(person).seconds_waiting == 1000 + 940
+
+
+def test_the_overview_shows_who_holds_up_a_training_and_how_much_they_answered() -> None:
+    person = rows.participant(rows.study(**PLAN))
+    session = rows.open_pairs(person, pairs=2)
+    opened = timezone.now() - timedelta(hours=5)
+    PairSession.objects.filter(pk=session.pk).update(opened_at=opened)
+    first, second = (pair["token"] for pair in send(person)["pairs"])
+    send(person, (first, "left"), (second, "skip"))
+    send(person, (second, ""))
+    found = overview.build_overview(person.study)
+    (place,) = found.places
+    assert (place.kind, place.words, place.since) == ("choosing", "to answer pairs, session 1", opened)
+    assert place.votes == 1 and ("choosing", "to choose", 1) in found.counts
+
+
+def test_the_retention_period_counts_from_the_last_answer_to_a_pair() -> None:
+    person = rows.participant(rows.study(**PLAN, retention_days=100))
+    rows.open_pairs(person, pairs=1)
+    answer_all(person)
+    then = timezone.now() - timedelta(days=30)
+    PairScreening.objects.update(answered_at=then + timedelta(days=20))
+    Participant.objects.update(instructed_at=then, outcome=Outcome.FINISHED)
+    Study.objects.update(status=Study.Status.CLOSED, closed_at=then)
+    study = Study.objects.get()
+    assert retention.find_due_day(study) == timezone.localdate(then) + timedelta(days=120)

@@ -25,7 +25,7 @@ from webapp.audit import record
 from webapp.base.store import store
 from webapp.experiments.models import Experiment
 from webapp.experiments.resource_use import sum_usage
-from webapp.review.models import Trial, Vote
+from webapp.review.models import PairScreening, Trial, Vote
 from webapp.studies import assigning, opening
 from webapp.studies.models import Arm, Study
 from webapp.votes.models import Evaluator
@@ -79,6 +79,7 @@ def _find_last_activity(study: Study) -> datetime | None:
     moments = [
         Vote.objects.filter(screening__participant__in=people).aggregate(at=Max("created_at"))["at"],
         Trial.objects.filter(participant__in=people).aggregate(at=Max("answered_at"))["at"],
+        PairScreening.objects.filter(participant__in=people).aggregate(at=Max("answered_at"))["at"],
         *people.aggregate(*map(Max, STEPS)).values(),
     ]
     return max((moment for moment in moments if moment), default=None)

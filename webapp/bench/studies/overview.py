@@ -12,11 +12,11 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Ma
 
 from llm.records import TRIED
 from webapp.base.paper_table import Table
-from webapp.experiments import loop, progress
+from webapp.experiments import loop, pairs, progress
 from webapp.experiments.kinds import get_judgement
-from webapp.experiments.models import Event, Experiment, Job, Request
+from webapp.experiments.models import Event, Experiment, Job, PairSession, Request
 from webapp.experiments.resource_use import Usage, sum_usage
-from webapp.review.models import Vote
+from webapp.review.models import PairScreening, Vote
 from webapp.studies import assigning, opening
 from webapp.studies.models import Assignment, Participant, Study, find_current
 
@@ -108,15 +108,14 @@ def build_overview(study: Study) -> StudyOverview:
     """Pilots have places, too, apart from those of the others, and count in nothing else."""
     rows = study.participants.order_by("pilot", "label")
     people = list(rows.prefetch_related("assignments__arm", "assignments__experiment"))
-    votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
-    count_of = dict(votes.values_list("screening__participant").annotate(count=Count("pk")))
+    count_of = _count_answers(study)
     current = {person.pk: find_current(person.assignments.all()) for person in people}
     before = {person.pk: _find_place_outside(person, current[person.pk]) for person in people}
     under_way = {a.experiment.pk: a.experiment for pk, a in current.items() if not before[pk] and a and a.experiment}
     states = _read_states(list(under_way.values()))
     chosen = _read_choices(states.values())
     places = tuple(
-        _find_place(person, current[person.pk], before[person.pk], states, chosen, count_of.get(person.pk, 0))
+        _find_place(person, current[person.pk], before[person.pk], states, chosen, count_of[person.pk])
         for person in people
     )
     counted = tuple(place for place in places if not place.participant.pilot)
@@ -128,6 +127,15 @@ def build_overview(study: Study) -> StudyOverview:
         remaining=_estimate_remaining(study, counted),
         stranded=opening.count_stranded(study),
     )
+
+
+def _count_answers(study: Study) -> Counter[int]:
+    """Standing votes, and answers to pairs, of each person."""
+    votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
+    answers = PairScreening.objects.filter(participant__study=study, released_at=None).exclude(answer="")
+    found = Counter(dict(votes.values_list("screening__participant").annotate(count=Count("pk"))))
+    found.update(dict(answers.order_by().values_list("participant").annotate(count=Count("pk"))))
+    return found
 
 
 def _find_place(
@@ -170,12 +178,14 @@ def _read_states(experiments: Sequence[Experiment]) -> dict[int, State]:
     """The state of each of these experiments, by primary key."""
     now = progress.read_all(experiments)
     asked = loop.find_waiting_requests(experiments)
+    sessions = pairs.find_open_sessions(experiments)
     last_event = _read_latest(Event.objects.filter(experiment__in=experiments), "created_at")
     last_done = _read_latest(Request.objects.filter(experiment__in=experiments), "finished_at")
     states = {}
     for row in experiments:
         begun = last_done.get(row.pk) or row.started_at
-        states[row.pk] = _describe_state(row, now[row.pk], asked.get(row.pk), begun, last_event.get(row.pk))
+        waits = asked.get(row.pk) or sessions.get(row.pk)
+        states[row.pk] = _describe_state(row, now[row.pk], waits, begun, last_event.get(row.pk))
     return states
 
 
@@ -187,7 +197,7 @@ def _read_latest(rows: QuerySet[Any], field: str) -> dict[int, datetime | None]:
 def _describe_state(
     experiment: Experiment,
     now: progress.Progress,
-    request: Request | None,
+    waits: Request | PairSession | None,
     begun: datetime | None,
     last_event: datetime | None,
 ) -> State:
@@ -197,9 +207,11 @@ def _describe_state(
         return State("out", "the experiment was cancelled", experiment.finished_at)
     if experiment.paused:
         return State("paused", f"round {now.iteration} of {now.n} is paused", None)
-    if request:
-        choice = "the winner" if get_judgement(request).is_final else f"in round {now.iteration} of {now.n}"
-        return State("choosing", f"to choose {choice}", request.created_at, request=request)
+    if isinstance(waits, PairSession):
+        return State("choosing", f"to answer pairs, session {waits.number}", waits.opened_at)
+    if waits:
+        choice = "the winner" if get_judgement(waits).is_final else f"in round {now.iteration} of {now.n}"
+        return State("choosing", f"to choose {choice}", waits.created_at, request=waits)
     return State("practising", f"round {max(1, now.iteration)} of {now.n}: {now.phase}", begun, now.seconds_left)
 
 
