@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.core import mail
 from django.utils import timezone
 
 from tests.webapp import arms_study, rows
@@ -13,8 +14,10 @@ from webapp.archive import retention
 from webapp.archive.study_results import Result, read_results
 from webapp.bench.studies import overview, results
 from webapp.experiments.models import Candidate, Experiment, Iteration, PairSession
+from webapp.notices import email, notifier
+from webapp.notices.models import Address, Notice
 from webapp.review.models import PairScreening
-from webapp.studies.models import Outcome, Participant, Study
+from webapp.studies.models import Assignment, Outcome, Participant, Study
 
 pytestmark = pytest.mark.django_db
 PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
@@ -100,3 +103,32 @@ def test_the_retention_period_counts_from_the_last_answer_to_a_pair() -> None:
     Study.objects.update(status=Study.Status.CLOSED, closed_at=then)
     study = Study.objects.get()
     assert retention.find_due_day(study) == timezone.localdate(then) + timedelta(days=120)
+
+
+def test_a_member_who_has_answered_every_pair_is_not_told_of_those_that_others_lack() -> None:
+    first = rows.participant(rows.study(**PLAN, notify_email=True))
+    first.study.arms.update(panel=2, overlap=2)
+    now = timezone.now()
+    second = Participant.objects.create(study=first.study, label="P08", consented_at=now, instructed_at=now)
+    Assignment.objects.create(participant=second, arm=first.study.arms.get(), experiment=first.experiment)
+    for person in (first, second):
+        Address.objects.create(participant=person, email="ada@example.org")
+    rows.open_pairs(first, pairs=2)
+    notifier.plan_notices()
+    answer_all(first)
+    dropped = {notice.participant: notifier.find_drop_reason(notice) for notice in Notice.objects.all()}
+    assert dropped == {first: "answered already", second: ""}
+    Notice.objects.all().delete()
+    notifier.plan_notices()
+    assert {notice.participant for notice in Notice.objects.all()} == {second}
+
+
+def test_a_message_says_since_when_its_session_waits() -> None:
+    person = rows.participant(rows.study(**PLAN, notify_email=True))
+    address = Address.objects.create(participant=person, email="ada@example.org")
+    session = rows.open_pairs(person, pairs=1, session=2)
+    opened = datetime(2026, 11, 20, 15, 42, tzinfo=UTC)
+    PairSession.objects.filter(pk=session.pk).update(opened_at=opened)
+    notifier.plan_notices()
+    email.send(Notice.objects.get(kind=Notice.Kind.READY), address)
+    assert "20 November, 15:42 (UTC)" in mail.outbox[0].body

@@ -43,7 +43,7 @@ def send(notice: Notice, address: Address) -> None:
         "study": study,
         "link": settings.SITE_URL.rstrip("/") + notice.participant.get_absolute_url(),
         "stop": stop,
-        "since": format_moment(notice.request.created_at, find_timezone(notice.participant.timezone)),
+        "since": format_moment(notice.asked_at, find_timezone(notice.participant.timezone)),
     }
     message = EmailMessage(
         subject=_(SUBJECTS[Notice.Kind(notice.kind)]),

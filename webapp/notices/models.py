@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import models
 from django.utils import timezone
 
-from webapp.experiments.models import Request
+from webapp.experiments.models import PairSession, Request
 from webapp.studies.models import Participant, new_token
 
 
@@ -88,3 +90,14 @@ class Notice(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} by {self.channel} to {self.participant}"
+
+    @property
+    def pair_session(self) -> PairSession | None:
+        """The session that it is about, if it is about one."""
+        return self.request.pair_sessions.filter(number=self.session).first() if self.session else None
+
+    @property
+    def asked_at(self) -> datetime:
+        """Since when the person has been asked."""
+        session = self.pair_session
+        return (session and session.opened_at) or self.request.created_at

@@ -23,6 +23,7 @@ from webapp.notices import email, push
 from webapp.notices.channels import KEPT_AFTER_CLOSING
 from webapp.notices.models import Address, Notice, Subscription
 from webapp.review import ballot, pairs
+from webapp.review.models import PairScreening
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant
 from webapp.studies.texts.localizing import localize_study
@@ -102,7 +103,15 @@ def _find_waiting_for(session: PairSession, channel: Notice.Channel) -> list[tup
     same = {"participant": OuterRef("participant"), "request": session.request, "session": session.number}
     places = assigning.find_members(session.request.experiment).filter(participant__outcome="", **CHANNELS[channel])
     waiting = places.exclude(Exists(Notice.objects.filter(channel=channel, **same))).distinct()
-    return [(place.participant, session.request_id, session.number) for place in waiting]
+    people = [place.participant for place in waiting if _lacks_answers_of(session, place.participant)]
+    return [(person, session.request_id, session.number) for person in people]
+
+
+def _lacks_answers_of(session: PairSession, person: Participant) -> bool:
+    """Whether a session lacks answers, and the person has not answered all of its pairs."""
+    answered = PairScreening.objects.filter(participant=person, released_at=None).exclude(answer="")
+    left = session.pairs.filter(answer="").exclude(pk__in=answered.values("pair"))
+    return left.exists() and pairs.lacks_answers(session)
 
 
 def plan_notices() -> None:
@@ -167,8 +176,8 @@ def find_drop_reason(notice: Notice) -> str:
         return "left the study"
     if request.status != Request.Status.OPEN or ballot.find_standing_vote(request, person):
         return "answered already"
-    session = request.pair_sessions.filter(number=notice.session).first() if notice.session else None
-    if notice.session and (session is None or not pairs.lacks_answers(session)):
+    session = notice.pair_session
+    if notice.session and (session is None or not _lacks_answers_of(session, person)):
         return "answered already"
     if not request.experiment.live:
         return "experiment ended"
