@@ -194,6 +194,9 @@ def test_the_same_experiment_made_by_two_at_once_is_one(finished_plan: Plan, mon
     assert Experiment.objects.count() == known
 
 
+ALONE = ("--retrain", "0", "--controls")
+"""The searches that are named, and nothing beside them."""
+
 # --- the command --------------------------------------------------------------------------------------------------
 
 
@@ -218,7 +221,7 @@ def test_a_comparison_that_cannot_be_is_refused(db: None, arguments: list[str], 
 
 
 def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("compare", "--tasks", "cartpole", "ANT", "--methods", "ICPL", "RF-Agent", "rda", "--plan")
+    call_command("compare", "--tasks", "cartpole", "ANT", "--methods", "ICPL", "RF-Agent", "rda", *ALONE, "--plan")
     said = capsys.readouterr().out
     assert re.search(r"Cartpole +ICPL +6 x 5 +49 +5 +0", said) and re.search(r"Ant +RF-Agent +30 +0 +5 +0", said)
     assert re.search(r"Ant +RDA +5 x 6 +0 +5 +0", said)
@@ -230,7 +233,7 @@ def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.C
 def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: Path) -> None:
     data = embedded(tmp_path / "data", short_training.python(tmp_path / "python"))
     words = ["compare", "--tasks", "Cartpole", "--methods", "icpl:k=2", "rf_agent:k=2", "--budget", "candidates=2"]
-    words += ["--experiments", "1", "--iterations", "2", "--out", str(tmp_path / "out")]
+    words += [*ALONE, "--experiments", "1", "--iterations", "2", "--out", str(tmp_path / "out")]
     process = data.python("manage.py", *words)
     runs = data.data / "runs"
     wait_for(lambda: len(list(runs.glob("*/job.json"))) == 2, "the start of the second experiment's training", 600)

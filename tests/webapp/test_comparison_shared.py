@@ -20,6 +20,7 @@ from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 TABLES = ("summary.csv", "experiments.csv", "rounds.csv")
 WORDS = ["compare", "--tasks", "Cartpole", "--methods", "icpl:k=3", "open_loop:k=3", "--budget", "candidates=6"]
+WORDS += ["--retrain", "0", "--controls"]
 
 
 def plan_of(**values: Any) -> Plan:

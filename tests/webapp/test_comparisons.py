@@ -24,6 +24,7 @@ from webapp.bench.comparisons import overview
 from webapp.bench.comparisons.forms import preset_choices, task_choices
 from webapp.comparisons import background, csv_tables, report
 from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.contrasts import Contrast
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
@@ -84,7 +85,8 @@ def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin
     answer = admin_client.post(NEW, FORM)
     row = Comparison.objects.get()
     assert answer.status_code == 302 and answer["Location"] == f"/bench/comparisons/{row.public_id}/"
-    same = Plan(("Cartpole",), (parse_arm("icpl", 6), parse_arm("open_loop:k=3", 6)), 2, 6)
+    arms = (parse_arm("icpl", 6), parse_arm("open_loop:k=3", 6))
+    same = Plan(("Cartpole",), arms, 2, 6, contrasts=(Contrast(arms[1], arms[0]),))
     assert row.plan == same and row.plan.name == same.name
     assert row.name == "ICPL, OpenLoop on Cartpole" and row.status == "planned"
     background.continue_running()
@@ -274,7 +276,7 @@ def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureF
     background.start(row)
     carried_through(row)
     words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "2"]
-    call_command("compare", *words)
+    call_command("compare", *words, "--retrain", "0", "--controls")
     said = capsys.readouterr().out
     assert "0 of 12 candidates to try" in said and Experiment.objects.count() == 2
 
