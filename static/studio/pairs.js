@@ -2,7 +2,7 @@
 /* Many pairs of videos, one key each. An answer is kept in this browser before it is sent, and the next pairs are loaded
  * meanwhile, so that the page neither loses an answer nor waits for one. */
 (() => {
-  const GUARD = 250, AGAIN = 2000, REST_AFTER = 40, REST_GAP = 60_000, BEAT = 20_000, IDLE = 120_000, TIGHT = 0.08;
+  const GUARD = 250, AGAIN = 2000, REST_AFTER = 40, REST_GAP = 60_000, BEAT = 20_000, IDLE = 120_000, MOST_SENT = 100, TIGHT = 0.08;
   const KEYS = { ArrowLeft: "left", Digit1: "left", Numpad1: "left", ArrowRight: "right", Digit2: "right", Numpad2: "right",
     ArrowDown: "equal", Digit0: "equal", Numpad0: "equal", ArrowUp: "skip", Digit9: "skip", Numpad9: "skip" };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -13,9 +13,13 @@
     const stage = find("stage"), card = find("card"), help = document.getElementById("help");
     const token = root.querySelector("[name=csrfmiddlewaretoken]").value, kept = `prefine pairs ${root.dataset.address}`;
     const decks = [], past = [];
-    let outbox = JSON.parse(localStorage.getItem(kept) || "[]"), sending = false, state = { done: 0, total: 0, left: "" };
+    let outbox = remembered(), sending = false, state = { done: 0, total: 0, left: "" };
     let shownAt = 0, acted = performance.now(), resting = false, over = false, pressed = 0;
     let last = outbox.reduce((most, one) => Math.max(most, one.sequence), 0);
+
+    /** A browser that keeps nothing still sends what it can. */
+    function remembered() { try { return JSON.parse(localStorage.getItem(kept) || "[]"); } catch { return []; } }
+    function remember() { try { localStorage.setItem(kept, JSON.stringify(outbox)); } catch { /* full, or switched off */ } }
 
     // --- the pairs ---
     function make(pair) {
@@ -116,19 +120,19 @@
     function keep(change) {
       last = Math.max(last + 1, Date.now());
       outbox.push({ ...change, sequence: last });
-      localStorage.setItem(kept, JSON.stringify(outbox));
+      remember();
       send();
     }
     async function send() {
       if (sending) return;
       sending = true;
-      const sent = [...outbox];
+      const sent = outbox.slice(0, MOST_SENT);
       try {
         const response = await fetch(root.dataset.address, { method: "POST", keepalive: true, headers: { "Content-Type": "application/json", "X-CSRFToken": token }, body: JSON.stringify({ changes: sent }) });
         if (!response.ok) throw new Error(response.status);
         const found = await response.json();
         outbox = outbox.filter((one) => !sent.some((other) => other.sequence === one.sequence));
-        localStorage.setItem(kept, JSON.stringify(outbox));
+        remember();
         find("said").textContent = "";
         sending = false;
         if (page === root) take(found);

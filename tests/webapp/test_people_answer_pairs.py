@@ -125,6 +125,17 @@ class TestOnePerson:
             told = send(person, (list_tokens(told)[0], "left"))
         assert told["left"] == "about two minutes left", "37 pairs of 2.5 s"
 
+    @pytest.mark.parametrize("state", [{"paused": True}, {"status": Experiment.Status.FAILED}])
+    def test_an_answer_that_arrives_in_a_break_is_kept(self, state: dict[str, Any]) -> None:
+        person = start_person()
+        rows.open_pairs(person)
+        tokens = list_tokens(send(person))
+        Experiment.objects.update(**state)
+        assert send(person, (tokens[0], "left"))["over"]
+        Experiment.objects.update(paused=False, status=Experiment.Status.WAITING)
+        told = send(person)
+        assert told["done"] == 1 and tokens[0] not in list_tokens(told)
+
     def test_nonsense_is_refused(self) -> None:
         person, stranger = start_person(), "0" * 20
         rows.open_pairs(person)

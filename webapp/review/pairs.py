@@ -67,9 +67,15 @@ class State:
 
 
 def find_session(participant: Participant) -> PairSession | None:
-    """The session that this person's experiment waits with."""
+    """The session whose pairs this person should answer now."""
     experiment = participant.experiment
     return pairs.find_open_session(experiment) if experiment and not experiment.paused else None
+
+
+def find_session_of_answers(participant: Participant) -> PairSession | None:
+    """The session that answers of this person are for, also while the experiment is paused or has failed."""
+    sessions = PairSession.objects.filter(request__experiment=participant.experiment, status=PairSession.Status.OPEN)
+    return None if participant.withdrawn_at else sessions.select_related("request").first()
 
 
 def follow(participant: Participant, session: PairSession, changes: Sequence[Change] = ()) -> State:
@@ -77,10 +83,11 @@ def follow(participant: Participant, session: PairSession, changes: Sequence[Cha
     with transaction.atomic():
         experiment = loop.lock(session.request.experiment_id)
         session = PairSession.objects.select_related("request").get(pk=session.pk)
-        if session.status == PairSession.Status.OPEN and experiment.live:
+        if session.status == PairSession.Status.OPEN:
             for change in sorted(changes, key=lambda one: one.sequence):
                 _take(participant, session, change)
-            _give(participant, session, _count_copies(experiment))
+            if experiment.live and not experiment.paused:
+                _give(participant, session, _count_copies(experiment))
         return _describe(participant, session, _count_copies(experiment))
 
 

@@ -30,10 +30,11 @@ def answer_pairs(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     changes = parse_changes(request.body)
     if changes is None:
         return HttpResponse(status=400)
-    session = pairs.find_session(participant)
+    session = pairs.find_session_of_answers(participant)
+    told = describe_state(participant, session, changes) if session else {}
     if session is None or find_page(participant).name != "pairs":
         return JsonResponse({"over": True, "pairs": []})
-    return JsonResponse(describe_state(participant, session, changes))
+    return JsonResponse(told)
 
 
 def describe_state(
