@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from simulation import catalog
-from tests.webapp import rows
+from tests.webapp import bench_rows, rows
+from tests.webapp.dashboard_pages import html
 from tests.webapp.fake_workers import do_work, find_open_requests
 from tests.webapp.pair_answers import answer_all, send
 from trainer.preferences.settings import Preferences
@@ -256,6 +257,15 @@ def test_people_are_told_of_each_session_while_it_lacks_answers(without_undo: No
     rows.open_pairs(person, pairs=1, session=2)
     notifier.plan_notices()
     assert Notice.objects.filter(session=2, kind="ready").count() == 1
+
+
+def test_the_experiments_page_says_that_people_answer(client: Client) -> None:
+    person = start_person(queries=150)
+    rows.open_pairs(person)
+    client.force_login(bench_rows.create_staff())
+    page = html(client.get(reverse("bench:experiment", args=[person.experiment.public_id])))
+    assert "150 answers about pairs of segments of 2 s" in page and "people answer, in sessions" in page
+    assert "waiting for people to answer pairs" in page and "simulated teacher" not in page
 
 
 @pytest.mark.slow

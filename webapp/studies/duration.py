@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Avg
 
-from llm.methods import ASKING_PAIRS
+from llm.methods import ASKING_PAIRS, METHODS
 from llm.repetition_check import count_answers
 from simulation import catalog
 from webapp.experiments import loop
@@ -129,7 +129,8 @@ def estimate_judging_of(arm: Arm, judged: float | None = None) -> float:
 
 def count_pairs_each(arm: Arm) -> int:
     """How many pairs each person of an experiment answers."""
-    return -(-int(arm.read_option("queries")) * min(arm.overlap, arm.panel) // arm.panel)
+    queries = int(METHODS[arm.method].value_of("queries", arm.options))
+    return -(-queries * min(arm.overlap, arm.panel) // arm.panel)
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,10 @@ def describe_plan(experiment: Experiment) -> str:
     if not experiment.asks_pairs:
         return ""
     value_of = METHODS[experiment.method].value_of
-    queries, segment = (value_of(name, experiment.options) for name in ("queries", "segment"))
-    about = f"segments of {segment} steps" if segment else "whole episodes"
+    people = experiment.judge_info.asks_people
+    name, unit = ("seconds", "s") if people else ("segment", "steps")
+    queries, segment = (value_of(option, experiment.options) for option in ("queries", name))
+    about = f"segments of {segment:g} {unit}" if segment else "whole episodes"
     return f"{queries} answers about pairs of {about}"
 
 
@@ -77,6 +79,8 @@ def describe_teacher(experiment: Experiment) -> str:
     """Who answers, and how."""
     if not experiment.asks_pairs:
         return ""
+    if experiment.judge_info.asks_people:
+        return "people answer, in sessions for which the training stops"
     truth = str(METHODS[experiment.method].value_of("truth", experiment.options))
     errs = ", ".join(f"{name} {format_value(value)}" for name, value in sorted(experiment.judge_options.items()))
     return f"a simulated teacher compares {TRUTHS.get(truth, truth)}{f', with {errs}' if errs else ''}"

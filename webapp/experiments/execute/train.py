@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from llm import records
+from llm import methods, records
 from simulation import catalog
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
@@ -162,7 +162,8 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
     asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
     if not experiment.judge_info.asks_people:
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
-    steps = count_segment_steps(float(experiment.read_option("seconds")), catalog.task(experiment.task))
+    seconds = methods.method(experiment.method).value_of("seconds", experiment.options)
+    steps = count_segment_steps(float(seconds), catalog.task(experiment.task))
     return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)
 
 

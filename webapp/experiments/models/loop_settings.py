@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -293,11 +292,6 @@ class LoopSettings(models.Model):
         """Whether its policy learns its reward from answers about pairs."""
         known = methods.METHODS.get(self.method)
         return known is not None and known.asks_pairs
-
-    def read_option(self, name: str) -> Any:
-        """The value of a method's option: its default unless another was chosen."""
-        defaults = {option.name: option.default for option in methods.method(self.method).options}
-        return {**defaults, **self.options}[name]
 
     @property
     def judge_info(self) -> Judge:
