@@ -15,7 +15,7 @@ from pathlib import Path
 from trainer.calls import CallWatch, candidate_of, clear_mark, read_mark
 from trainer.log_lines import say
 from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, clean_environment
-from trainer.records import Progress, drop_candidate, read_progress, read_result, shard_folder
+from trainer.records import Progress, drop_candidate, read_job, read_progress, read_result, shard_folder
 
 SPEED_SECONDS = 20.0
 """Speed, and with it the time left, is measured over this many last seconds."""
@@ -102,7 +102,7 @@ class Shard:
         if status == 0 and read_result(self.folder) is not None:
             self.process = None
             return True
-        if status == EXIT_WAITS:
+        if status == EXIT_WAITS and any(one and one.outside for one in read_job(self.job_dir).preferences):
             self.process, self.waits = None, True
             return True
         if status == EXIT_DISK_FULL:

@@ -147,6 +147,8 @@
     function take(found) {
       over = Boolean(found.over);
       if (!over && !outbox.length) state = found;
+      const unsent = new Set(outbox.map((one) => one.token)), asked = new Set(found.pairs.map((pair) => pair.token));
+      for (const one of [...past]) if (asked.has(one.pair.token) && !unsent.has(one.pair.token)) { one.deck?.remove(); past.splice(past.indexOf(one), 1); }
       const mine = new Set([...decks.map((deck) => deck.pair.token), ...outbox.map((one) => one.token), ...past.map((one) => one.pair.token)]);
       for (const pair of found.pairs) if (!mine.has(pair.token)) decks.push(make(pair));
       const given = new Set(found.pairs.map((pair) => pair.token));

@@ -24,7 +24,7 @@ from webapp.experiments.execute.train import build_job, find_candidates
 from webapp.experiments.models import Clip, Experiment, Job, PairSession, Segment, SegmentPair
 from webapp.notices import notifier
 from webapp.notices.models import Address, Notice
-from webapp.review import pairs
+from webapp.review import pairs, panels
 from webapp.review.models import PairScreening
 from webapp.studies import assigning, consent, duration, enrolment
 from webapp.studies.models import Assignment, Participant, Study
@@ -310,3 +310,53 @@ def test_the_words_before_consent_speak_of_pairs() -> None:
     assert "best and the worst" not in text and "language model" not in text
     assert "two at a time" in make_lead(study.arms.all(), 1)
     assert duration.estimate_judging(study) == [7 * duration.SECONDS_PER_PAIR]
+
+
+@pytest.mark.parametrize(
+    ("answers", "pooled"),
+    [
+        (["equal", "equal", "first"], "equal"),
+        (["first", "second", "second"], "second"),
+        (["first", "second", "equal"], "equal"),
+        (["skip", "first", "skip"], "first"),
+        (["skip", "skip"], "skip"),
+        ([], "skip"),
+    ],
+)
+def test_several_answers_become_the_most_frequent(answers: list[str], pooled: str) -> None:
+    assert pairs.pool(answers) == pooled
+
+
+def test_staff_end_a_session_early() -> None:
+    person = start_person()
+    session = rows.open_pairs(person, pairs=2)
+    experiment = person.experiment
+    assert experiment is not None and not panels.close_round(experiment)
+    send(person, (list_tokens(send(person))[0], "equal"))
+    assert panels.close_round(experiment)
+    assert sorted(list_answers(session)) == ["equal", "skip"]
+
+
+def test_a_late_answer_takes_a_free_place_of_its_pair() -> None:
+    first = start_person()
+    rows.open_pairs(first, pairs=1)
+    others = [add_member(first, number, overlap=2) for number in range(2)]
+    mine = list_tokens(send(first))
+    PairScreening.objects.update(released_at=timezone.now())
+    answer_all(others[0])
+    told = send(first, (mine[0], "left"))
+    assert (told["done"], told["pairs"]) == (2, []), "the second answer that the pair needs"
+    late = PairScreening.objects.create(
+        pair=SegmentPair.objects.get(), participant=others[1], swapped=False, copy=1, released_at=timezone.now()
+    )
+    assert send(others[1], (late.token, "left"))["done"] == 2
+    late.refresh_from_db()
+    assert late.answer == "first" and late.released_at is not None, "kept, not counted"
+
+
+def test_a_huge_number_is_refused() -> None:
+    person = start_person()
+    rows.open_pairs(person)
+    body = '{"changes": [{"token": "x", "answer": "left", "sequence": 1e300}]}'
+    sent = Client().post(reverse("pairs", args=[person.token]), body, content_type="application/json")
+    assert sent.status_code == 400

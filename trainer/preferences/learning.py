@@ -119,6 +119,7 @@ class PreferenceTraining:
                 self.sums[groups[row]] = (float(values.sum(dtype=torch.float64)), values.numel())
                 rewards[groups[row]] = self._scale(row, values).view(rewards.shape[1:])
         exploring = [row for row, has in enumerate(self._learned) if not has]
+        rewards[[groups[row] for row in exploring]] = 0.0  # of rows that lost all labels after the entropy was given up
         if exploring and self._entropy is not None:
             found = self._entropy.rewards(exploring, observations[exploring])
             for row, values in zip(exploring, found, strict=True):
@@ -168,6 +169,8 @@ class PreferenceTraining:
             if query is not None
         }
         fitted = [row for row in asked if len(self._labels[row])]
+        for row in asked:  # without a label there is no reward model, whatever was learned before
+            self._learned[row] = self._learned[row] and row in fitted
         ended = self._fit(fitted)
         for row, held in asked.items():
             fit = asdict(ended[row]) if row in ended else {"epochs": 0, "accuracy": None}
@@ -339,12 +342,14 @@ class PreferenceTraining:
         return answer_pairs(segments, pairs.tolist(), noise, self._segments.mean_step(row), draws)
 
     def _take_back(self, row: int, outside: Sequence[Sequence[str]]) -> None:
-        """Forget the labels whose answers were taken back since; then the reward model begins again, without them."""
+        """Follow answers that were taken back or are others now: the reward model begins again, with what is left."""
         labels, origins = self._labels[row], self._origins[row]
-        kept = [place for place, (session, index) in enumerate(origins) if outside[session - 1][index] != "skip"]
-        if len(kept) == len(origins):
+        now = [outside[session - 1][index] for session, index in origins]
+        kept = [place for place, answer in enumerate(now) if answer != "skip"]
+        targets = labels.targets.new_tensor([TARGETS[now[place]] for place in kept]).view(-1, 2)
+        if len(kept) == len(origins) and torch.equal(targets, labels.targets):
             return
-        self._labels[row] = Labels(labels.inputs[kept], labels.valid[kept], labels.targets[kept])
+        self._labels[row] = Labels(labels.inputs[kept], labels.valid[kept], targets)
         self._origins[row] = [origins[place] for place in kept]
         self._model.begin_again(row)
 

@@ -186,7 +186,7 @@ def count_strike(job: Job, error: str) -> None:
     row = claimed.first()
     if row is None:
         return
-    fraction = float(row.progress.get("fraction") or 0)
+    fraction = float(row.progress.get("whole") or row.progress.get("fraction") or 0)
     strikes = 1 if fraction > row.reached else row.strikes + 1
     with logs.about(job=str(job.pk)):
         said = error.partition(":")[0]  # the rest may quote a person, and stands on the experiment's page

@@ -85,7 +85,7 @@ def follow(participant: Participant, session: PairSession, changes: Sequence[Cha
         session = PairSession.objects.select_related("request").get(pk=session.pk)
         if session.status == PairSession.Status.OPEN:
             for change in sorted(changes, key=lambda one: one.sequence):
-                _take(participant, session, change)
+                _take(participant, session, change, _count_copies(experiment))
             if experiment.live and not experiment.paused:
                 _give(participant, session, _count_copies(experiment))
         return _describe(participant, session, _count_copies(experiment))
@@ -133,12 +133,11 @@ def pool_again(pair_keys: Sequence[int]) -> None:
 
 
 def pool(answers: Sequence[str]) -> str:
-    """One answer of several people's: the majority's; equal numbers make equal; skip if nobody could tell."""
-    counts = Counter(answers)
-    if not set(counts) - {"skip"}:
+    """One answer of several people's: the most frequent, and equal where two are; skip if nobody could tell."""
+    counts = Counter(answer for answer in answers if answer != "skip").most_common(2)
+    if not counts:
         return "skip"
-    first, second = counts["first"], counts["second"]
-    return "equal" if first == second else "first" if first > second else "second"
+    return "equal" if len(counts) > 1 and counts[0][1] == counts[1][1] else counts[0][0]
 
 
 def turn(answer: str, swapped: bool) -> str:
@@ -153,32 +152,39 @@ def _count_copies(experiment: Experiment) -> int:
     return max(1, min(members[0].arm.overlap, len(members))) if members else 1
 
 
-def _take(participant: Participant, session: PairSession, change: Change) -> None:
-    """Save a change, unless it is late, repeated, or somebody else has answered the pair meanwhile."""
+def _take(participant: Participant, session: PairSession, change: Change, copies: int) -> None:
+    """Save a change, unless it is late or repeated. Where others have answered the pair meanwhile, it is kept and does
+    not count.
+    """
     answer = change.answer
     mine = PairScreening.objects.filter(participant=participant, token=change.token, pair__session=session)
     row = mine.select_related("pair").first()
     if row is None or change.sequence <= row.sequence or answer not in ("", "left", "right", "equal", "skip"):
         return
-    if row.released_at is not None and not _take_back_from_another(row):
-        return
+    copy = _find_free_copy(row, copies) if row.released_at is not None else None
+    if copy is not None:
+        row.copy, row.released_at = copy, None
     given = turn(answer, row.swapped)
     assert given in ("", *ANSWERS)
     row.changes += bool(row.answer)
     row.answer, row.sequence = given, change.sequence
     row.seconds = None if change.seconds is None else min(max(change.seconds, 0.0), MOST_SECONDS)
     row.answered_at = read_now() if given else None
-    row.released_at = None
-    row.save(update_fields=["answer", "sequence", "changes", "seconds", "answered_at", "released_at"])
+    row.save(update_fields=["answer", "sequence", "changes", "seconds", "answered_at", "copy", "released_at"])
 
 
-def _take_back_from_another(row: PairScreening) -> bool:
-    """Whether a pair that was given to somebody else is this person's again, since the other has not answered."""
-    others = PairScreening.objects.filter(pair=row.pair_id, copy=row.copy, released_at=None)
-    if others.exclude(answer="").exists():
-        return False
-    others.update(released_at=Now())
-    return True
+def _find_free_copy(row: PairScreening, copies: int) -> int | None:
+    """Which answer of its pair a released screening may be after all; None if others have given them all. Somebody who
+    holds the pair and has not answered gives way.
+    """
+    others = PairScreening.objects.filter(pair=row.pair_id, released_at=None).exclude(pk=row.pk)
+    answered = set(others.exclude(answer="").values_list("copy", flat=True))
+    held = set(others.filter(answer="").values_list("copy", flat=True))
+    free = sorted(set(range(copies)) - answered, key=lambda copy: (copy in held, copy))
+    if not free:
+        return None
+    others.filter(copy=free[0]).update(released_at=Now())
+    return free[0]
 
 
 def _give(participant: Participant, session: PairSession, copies: int) -> None:
@@ -255,8 +261,20 @@ def _settle(session: PairSession) -> bool:
     answered = PairScreening.objects.filter(pair__session=session, released_at=None).exclude(answer="")
     lacking = min(_count_answers(session), default=0) < _count_copies(experiment)
     newest = answered.aggregate(at=Max("answered_at"))["at"]
-    if lacking or (newest and read_now() - newest < timedelta(seconds=settings.UNDO_SECONDS)):
+    age = (read_now() - newest).total_seconds() if newest else -1.0  # negative where a clock was set back
+    if lacking or 0 <= age < settings.UNDO_SECONDS:
         return False
+    return _end(experiment, session)
+
+
+def close_session(experiment: Experiment, session: PairSession) -> bool:
+    """End an open session with the answers so far; pairs without one are skipped. False if there are none. The caller
+    holds the experiment's lock.
+    """
+    return any(_count_answers(session)) and _end(experiment, session)
+
+
+def _end(experiment: Experiment, session: PairSession) -> bool:
     for pair in _find_asked(session):
         pair.answer = pool(_list_answers(pair))
         pair.save(update_fields=["answer"])

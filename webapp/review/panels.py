@@ -13,9 +13,11 @@ from django.db.models.functions import Now
 from llm.records import Pick
 from trainer.records import FINAL
 from webapp.experiments import events, loop
+from webapp.experiments import pairs as experiment_pairs
 from webapp.experiments.kind import PersonChoice
 from webapp.experiments.kinds import KINDS, get_judgement
 from webapp.experiments.models import Clip, Experiment, Request
+from webapp.review import pairs
 from webapp.review.models import Vote
 from webapp.review.screenings import LETTERS, find_letters
 from webapp.studies import assigning
@@ -124,6 +126,9 @@ def _settle_once(request: Request) -> bool:
 def close_round(experiment: Experiment) -> bool:
     """End the round with the choices made so far, also those that could still be undone. False if there are none."""
     row = loop.lock(experiment.pk)
+    session = experiment_pairs.find_open_session(row)
+    if session is not None:
+        return pairs.close_session(row, session)
     request = loop.find_waiting_request(row)
     if request is None:
         return False

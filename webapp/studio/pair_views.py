@@ -20,6 +20,8 @@ from webapp.studio.words import describe_time_left
 
 MOST_CHANGES = 200
 """Of one request: a page that was offline sends what it kept."""
+LARGEST_SEQUENCE = 2**53
+"""JavaScript counts no further."""
 SIDES = ("left", "right")
 
 
@@ -62,10 +64,11 @@ def parse_changes(body: bytes) -> tuple[pairs.Change, ...] | None:
     """The changes that a page sends; None if they cannot be read."""
     try:
         rows = json.loads(body)["changes"][:MOST_CHANGES]
-        return tuple(
+        found = tuple(
             pairs.Change(strip_nul(str(row["token"])), str(row["answer"]), int(row["sequence"]), _parse_seconds(row))
             for row in rows
         )
+        return found if all(0 <= change.sequence < LARGEST_SEQUENCE for change in found) else None
     except (ValueError, KeyError, TypeError, OverflowError):
         return None
 

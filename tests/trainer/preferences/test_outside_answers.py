@@ -128,6 +128,24 @@ def test_an_answer_that_is_taken_back_leaves_the_reward_model(tmp_path):
     assert sessions(tmp_path, 0)[-1]["labels"] == "14", "it asks for another in its place"
 
 
+def test_a_changed_answer_is_learned_as_it_is_now_and_without_answers_nothing_is(tmp_path):
+    job = outside(ppo(replace(FEW, budget=14)))
+    lockstep, _ = trained(tmp_path, job)
+    answer(tmp_path, lockstep, ["first", "second"])
+    lockstep, _ = trained(tmp_path, job)
+    answer(tmp_path, lockstep, ["skip", "skip"])
+    digest = exchange.read_queries(tmp_path, 0, 1).digest
+    exchange.write_answers(tmp_path, 0, 1, digest, ["equal", "second"])
+    lockstep, _ = trained(tmp_path, job)
+    assert lockstep._preferences._labels[0].targets.tolist() == [[0.5, 0.5], [0.0, 1.0]]
+    exchange.write_answers(tmp_path, 0, 1, digest, ["skip", "skip"])
+    answer(tmp_path, lockstep, ["skip", "skip"])
+    lockstep, _ = trained(tmp_path, job)
+    preferences = lockstep._preferences
+    assert not len(preferences._labels[0]) and preferences._learned == [False]
+    assert preferences.sums == {0: (0.0, 0)}, "nobody is rewarded by a model that knows nothing"
+
+
 def test_skipped_pairs_are_asked_again_but_not_after_the_end(tmp_path):
     job = outside(ppo(FEW))
     lockstep, result = trained(tmp_path, job)

@@ -89,7 +89,7 @@ TABLES = (
             "seconds": keep("From when the pair was on the screen until the answer, by the browser.", "s"),
             "offered_at": when("When the page last asked for it."),
             "answered_at": when("When it was answered."),
-            "released_at": when("When it was given to somebody else, or its person left."),
+            "released_at": when("When it was given to somebody else; a later answer did not count."),
         },
     ),
     Table(

@@ -88,7 +88,7 @@ def train(lease: Lease) -> None:
     finally:
         launch.stop(process)
         publisher.stop()
-    pairs.delete_answers(publisher.folder)
+        pairs.delete_answers(publisher.folder)
     if result is None and process.returncode == EXIT_WAITS:
         with publisher.waiting(lease.beat_in_background):
             publisher.publish(large=True)
@@ -203,7 +203,7 @@ def describe_slice(progress: Progress, begun: float) -> dict[str, float | None]:
         return {}
     left, whole = max(0.0, until - progress.fraction), max(until - begun, 1e-9)
     seconds = None if progress.seconds_left is None else progress.seconds_left * left / max(1 - progress.fraction, 1e-9)
-    return {"fraction": 1 - min(1.0, left / whole), "seconds_left": seconds}
+    return {"fraction": 1 - min(1.0, left / whole), "seconds_left": seconds, "whole": progress.fraction}
 
 
 def save_new_sessions(lease: Lease, folder: Path, candidates: list[Candidate]) -> None:

@@ -237,6 +237,8 @@ class LoopSettings(models.Model):
             self.options = chosen.settings(self.options)
         except ValueError as error:
             raise ValidationError({"options": str(error)}) from error
+        if chosen.asks_pairs and 0 < float(chosen.value_of("seconds", self.options)) < 1:
+            raise ValidationError({"options": "seconds: give 1 to 10, or 0 for whole episodes."})
         if chosen.rounds:
             self.n = chosen.rounds(self.k, self.options)
         try:
