@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.core import mail
@@ -14,8 +15,8 @@ from webapp.archive import retention
 from webapp.archive.study_results import Result, read_results
 from webapp.bench.studies import overview, results
 from webapp.experiments.models import Candidate, Experiment, Iteration, PairSession
-from webapp.notices import email, notifier
-from webapp.notices.models import Address, Notice
+from webapp.notices import email, notifier, push
+from webapp.notices.models import Address, Notice, Subscription
 from webapp.review.models import PairScreening
 from webapp.studies.models import Assignment, Outcome, Participant, Study
 
@@ -132,3 +133,16 @@ def test_a_message_says_since_when_its_session_waits() -> None:
     notifier.plan_notices()
     email.send(Notice.objects.get(kind=Notice.Kind.READY), address)
     assert "20 November, 15:42 (UTC)" in mail.outbox[0].body
+
+
+def test_a_browser_shows_the_notice_of_a_session_beside_that_of_the_one_before(monkeypatch: Any) -> None:
+    person = rows.participant(rows.study(**PLAN, notify_push=True))
+    Subscription.objects.create(participant=person, endpoint="https://push.example.org/1")
+    sent: list[str] = []
+    monkeypatch.setattr(push, "send", lambda to, message, topic: sent.append(message["tag"]))
+    for number in (1, 2):
+        rows.open_pairs(person, pairs=1, session=number)
+    notifier.plan_notices()
+    for notice in Notice.objects.filter(kind=Notice.Kind.READY, channel=Notice.Channel.PUSH):
+        notifier.send_notice(notice.pk)
+    assert len(set(sent)) == len(sent) == 2, "with the same tag it would replace the other in silence"

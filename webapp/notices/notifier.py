@@ -194,7 +194,8 @@ def _send_by_email(notice: Notice) -> bool:
 
 def _send_by_push(notice: Notice) -> bool:
     """Send to each of the person's browsers. If one is reached, the failure of another is ignored."""
-    topic = hashlib.sha256(f"{notice.request_id} {notice.participant.token}".encode()).hexdigest()[:32]
+    about = f"{notice.request_id} {notice.session} {notice.participant.token}"
+    topic = hashlib.sha256(about.encode()).hexdigest()[:32]
     text = {
         "title": _(email.SUBJECTS[Notice.Kind(notice.kind)]),
         "body": _("The videos are waiting for you."),
