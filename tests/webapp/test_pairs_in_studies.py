@@ -104,6 +104,7 @@ def test_the_retention_period_counts_from_the_last_answer_to_a_pair() -> None:
     Study.objects.update(status=Study.Status.CLOSED, closed_at=then)
     study = Study.objects.get()
     assert retention.find_due_day(study) == timezone.localdate(then) + timedelta(days=120)
+    assert retention.aggregate(study)["answers to pairs"] == 1, "what is kept of a study whose data is deleted"
 
 
 def test_a_member_who_has_answered_every_pair_is_not_told_of_those_that_others_lack() -> None:

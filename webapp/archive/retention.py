@@ -14,7 +14,7 @@ from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import Error, close_old_connections, transaction
-from django.db.models import F, Max, Q
+from django.db.models import F, Max, Q, QuerySet
 from django.utils import timezone
 
 from webapp.archive import orphan_files, redaction
@@ -150,11 +150,17 @@ def aggregate(study: Study) -> dict[str, Any]:
         "outcomes": {outcome or "on the way": count for outcome, count in sorted(outcomes.items())},
         "experiments": experiments.count(),
         "votes": Vote.objects.filter(request__experiment__in=experiments.values("pk"), undone_at=None).count(),
+        "answers to pairs": _count_pair_answers(experiments),
         "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},
         "answers whose tokens are estimated": usage.estimated,
         "US dollars": usage.cost,
         "arms": [_aggregate_arm(arm) for arm in study.arms.all()],
     }
+
+
+def _count_pair_answers(experiments: QuerySet[Experiment]) -> int:
+    asked = PairScreening.objects.filter(pair__session__request__experiment__in=experiments.values("pk"))
+    return asked.filter(released_at=None).exclude(answer="").count()
 
 
 def _aggregate_arm(arm: Arm) -> dict[str, Any]:
