@@ -177,6 +177,12 @@ def answers_to_a_problem(browser):
     assert "answer" in browser.see(address)
 
 
+def pairs_of_segments(browser):
+    person = rows.participant(rows.study(task="Cartpole", method="prefppo", k=1, n=1), label="P71")
+    rows.open_pairs(person)
+    browser.see(person.get_absolute_url())
+
+
 def doors(browser):
     """The open link, a foreign one, deletion, and what goes wrong."""
     study = rows.study(recruiting=True)
@@ -250,6 +256,7 @@ def test_nothing_that_is_sent_tells_what_made_a_clip(numbered_rows, monkeypatch)
     between_two_experiments(browser, monkeypatch)
     a_trial(browser)
     a_questionnaire(browser)
+    pairs_of_segments(browser)
     answers_to_a_problem(browser)
     doors(browser)
     told = async_to_sync(heard)(rows.participant(rows.study(), label="P61"))

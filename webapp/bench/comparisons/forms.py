@@ -197,9 +197,11 @@ class ComparisonForm(forms.ModelForm):
             return data
         apart = ("name", "variants", "baseline", "retrain")
         arguments = {name: data[name] for name in self.Meta.fields if name not in apart}
-        data["retrain"] = self._find_retrain(data)
+        retrain = self._find_retrain(data)
+        if "retrain" in self.fields:
+            data["retrain"] = retrain
         try:
-            plan = self._make_plan(arguments, data)
+            plan = self._make_plan(arguments, data, retrain)
         except ValueError as error:
             self.add_error(None, str(error))
             return data
@@ -218,14 +220,14 @@ class ComparisonForm(forms.ModelForm):
         default = Comparison._meta.get_field("retrain").default
         return int(default if data.get("retrain") is None else data["retrain"])
 
-    def _make_plan(self, arguments: dict[str, Any], data: dict[str, Any]) -> Plan:
+    def _make_plan(self, arguments: dict[str, Any], data: dict[str, Any], retrain: int) -> Plan:
         """The plan with its controls, which become methods and contrasts like others. Raises ValueError."""
         plain = plans.make_plan(**arguments)
         asked = split_lines(data["contrasts"]), data["controls"]
         data["methods"], data["contrasts"] = add_controls(arguments["methods"], *asked, plain.arms)
         arguments = {**arguments, "methods": data["methods"]}
-        self.instance.retrain, self.instance.contrasts = data["retrain"], data["contrasts"]
-        return plans.make_plan(**arguments, retrain=data["retrain"], contrasts=data["contrasts"])
+        self.instance.retrain, self.instance.contrasts = retrain, data["contrasts"]
+        return plans.make_plan(**arguments, retrain=retrain, contrasts=data["contrasts"])
 
     def _refuse_foreign_variants(self, plan: Plan) -> None:
         able = dict(method_choices(self.kind))
