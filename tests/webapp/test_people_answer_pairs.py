@@ -327,12 +327,30 @@ def test_several_answers_become_the_most_frequent(answers: list[str], pooled: st
     assert pairs.pool(answers) == pooled
 
 
+def test_the_experiments_page_answers_while_pairs_are_filmed() -> None:
+    person = start_person()
+    rows.create_round(person)
+    session = rows.open_pairs(person)
+    Job.objects.create(
+        experiment=person.experiment, request=session.request, kind=Job.Kind.PAIRS, percent=1, status="running"
+    )
+    staff = Client()
+    staff.force_login(bench_rows.create_staff())
+    assert staff.get(reverse("bench:experiment", args=[session.request.experiment.public_id])).status_code == 200
+
+
 def test_staff_end_a_session_early() -> None:
     person = start_person()
+    rows.create_round(person)
     session = rows.open_pairs(person, pairs=2)
     experiment = person.experiment
     assert experiment is not None and not panels.close_round(experiment)
+    staff = Client()
+    staff.force_login(bench_rows.create_staff())
+    assert "Go on with these" not in staff.get(reverse("bench:experiment", args=[experiment.public_id])).text
     send(person, (list_tokens(send(person))[0], "equal"))
+    page = staff.get(reverse("bench:experiment", args=[experiment.public_id])).text
+    assert "1 of 2 answers to pairs are there." in page and "Go on with these" in page
     assert panels.close_round(experiment)
     assert sorted(list_answers(session)) == ["equal", "skip"]
 

@@ -112,6 +112,12 @@ def lacks_answers(session: PairSession) -> bool:
     return session.status == PairSession.Status.OPEN and min(_count_answers(session), default=copies) < copies
 
 
+def count_given(experiment: Experiment) -> tuple[int, int] | None:
+    """How many answers the open session has, and how many it needs; None where no session is open."""
+    session = pairs.find_open_session(experiment)
+    return None if session is None else _sum_answers(_count_answers(session), _count_copies(experiment))
+
+
 def release_pairs(experiment: Experiment, **_: Any) -> None:
     """Have the others answer the pairs that people hold who have left."""
     staying = assigning.find_members(experiment).values("participant")
@@ -221,7 +227,7 @@ def _describe(participant: Participant, session: PairSession, copies: int) -> St
     if session.status != PairSession.Status.OPEN:
         shown = shown.none()
     counts = _count_answers(session)
-    total, done = len(counts) * copies, sum(min(copies, count) for count in counts)
+    done, total = _sum_answers(counts, copies)
     others = standing.filter(answer="").exclude(participant=participant).values("participant").distinct().count()
     each = _measure_pace(participant)
     left = None if each is None else each * max(total - done, 0) / (1 + others)
@@ -237,6 +243,11 @@ def _count_answers(session: PairSession) -> list[int]:
     """How many answers each pair has."""
     answered = Q(screenings__released_at=None) & ~Q(screenings__answer="") & Q(screenings__isnull=False)
     return [pair.answers for pair in _find_asked(session).annotate(answers=Count("screenings", filter=answered))]
+
+
+def _sum_answers(counts: Sequence[int], copies: int) -> tuple[int, int]:
+    """Of the answers that a session needs: how many are there, and all of them."""
+    return sum(min(copies, count) for count in counts), len(counts) * copies
 
 
 def _measure_pace(participant: Participant) -> float | None:

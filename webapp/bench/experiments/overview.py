@@ -26,7 +26,7 @@ from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request
 from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.experiments.working_time import WorkingTime, read_working_time
-from webapp.review import panels
+from webapp.review import pairs, panels
 from webapp.studies.assigning import find_participants
 from webapp.studies.models import Participant
 
@@ -57,6 +57,8 @@ class ExperimentOverview:
     progress: progress.Progress
     voted: tuple[int, int] | None
     """How many members of a panel have chosen, and how many it has; None where no panel is asked."""
+    pairs_answered: tuple[int, int] | None
+    """How many answers an open session of pairs has, and how many it needs; None where none is open."""
     prompt_spans: tuple[PromptSpan, ...]
     answers_aside: int
     """Answers of an earlier flow of the method that today's flow does not use."""
@@ -203,6 +205,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
         queries=experiment_results.count_queries(experiment) if experiment.judge_info.asks_people else 0,
         progress=progress.read_progress(experiment),
         voted=panels.count_voted(experiment),
+        pairs_answered=pairs.count_given(experiment),
         prompt_spans=spans,
         answers_aside=answers_aside,
     )

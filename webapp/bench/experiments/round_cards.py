@@ -100,7 +100,7 @@ class Round:
     @property
     def job(self) -> Job | None:
         """The job that people wait for: training rather than the films that follow it."""
-        order = ("train", "write", "ask", "film")
+        order = ("train", "write", "ask", "film", "pairs")
         return min(self.jobs, key=lambda job: order.index(job.kind), default=None)
 
     @property
@@ -108,7 +108,7 @@ class Round:
         """What that job does, in a word: films of a round are also made once it is done."""
         if self.job is None or self.job.request is None or self.job.status != Job.Status.RUNNING:
             return self.phase
-        if self.job.kind == Job.Kind.FILM:
+        if self.job.kind in (Job.Kind.FILM, Job.Kind.PAIRS):
             return "filming"
         kind = KINDS[self.job.request.kind]
         return "judging" if kind.judgement else kind.phase
