@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
-
 from django.db import models
 
-from webapp.experiments.models.requests import Clip, Request
+from webapp.experiments.models.requests import Film, Request
 
 
 class PairSession(models.Model):
@@ -33,16 +31,12 @@ class PairSession(models.Model):
         return f"{self.request.title}, session {self.number}"
 
 
-class Segment(models.Model):
+class Segment(Film):
     """Some seconds of a policy in training, as a film."""
 
     session = models.ForeignKey(PairSession, on_delete=models.CASCADE, related_name="segments")
     number = models.PositiveSmallIntegerField()
     """From 0, as in the trainer's files."""
-    status = models.CharField(max_length=8, choices=Clip.Status, default=Clip.Status.PENDING)
-    name = models.UUIDField(default=uuid.uuid4, unique=True)
-    """The file's name in the store, without ending; random, so that it reveals nothing."""
-    error = models.TextField(blank=True)
 
     class Meta:
         ordering = ["session", "number"]
@@ -50,14 +44,6 @@ class Segment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.session}, segment {self.number}"
-
-    @property
-    def video(self) -> str:
-        return f"clips/{self.name}.mp4"
-
-    @property
-    def poster(self) -> str:
-        return f"clips/{self.name}.jpg"
 
 
 class SegmentPair(models.Model):

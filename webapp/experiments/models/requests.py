@@ -157,20 +157,36 @@ class Run(models.Model):
         return f"{self.request.title}, run"
 
 
-class Clip(models.Model):
-    """A film of one candidate's policy at some percentage of its training."""
+class Film(models.Model):
+    """A film in the store, with its still."""
 
     class Status(models.TextChoices):
         PENDING = "pending", "To be filmed"
         READY = "ready", "Ready"
         FAILED = "failed", "Could not be filmed"
 
-    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="clips")
-    percent = models.PositiveSmallIntegerField()
     status = models.CharField(max_length=8, choices=Status, default=Status.PENDING)
     name = models.UUIDField(default=uuid.uuid4, unique=True)
     """The file's name in the store, without ending; random, so that it reveals nothing."""
     error = models.TextField(blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def video(self) -> str:
+        return f"clips/{self.name}.mp4"
+
+    @property
+    def poster(self) -> str:
+        return f"clips/{self.name}.jpg"
+
+
+class Clip(Film):
+    """A film of one candidate's policy at some percentage of its training."""
+
+    candidate = models.ForeignKey(Candidate, on_delete=models.CASCADE, related_name="clips")
+    percent = models.PositiveSmallIntegerField()
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -180,14 +196,6 @@ class Clip(models.Model):
     def __str__(self) -> str:
         experiment = self.candidate.iteration.experiment
         return f"{experiment.task}, {experiment.method}, {self.candidate} at {self.percent}%"
-
-    @property
-    def video(self) -> str:
-        return f"clips/{self.name}.mp4"
-
-    @property
-    def poster(self) -> str:
-        return f"clips/{self.name}.jpg"
 
 
 class ModelCall(models.Model):
