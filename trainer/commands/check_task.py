@@ -21,6 +21,7 @@ from simulation import catalog, film, mujoco_models
 from simulation.backends import choice
 from simulation.catalog import TaskInfo
 from simulation.environment import Environment
+from simulation.opengl import FilmError
 from simulation.renderer import RolloutRenderer
 from simulation.rewards import sandbox
 from simulation.rollout import write_rollout
@@ -41,7 +42,7 @@ class Unusable(Exception):
 def main(arguments: list[str] | None = None) -> int:
     """Check the folder of a task: say what is missing, step it, measure its speed, film it. 0 when it can be used."""
     parser = argparse.ArgumentParser(prog="./prefine check-task", description=main.__doc__)
-    parser.add_argument("folder", type=Path, help="it holds info.py, the model, observations.py and task.py")
+    parser.add_argument("folder", type=Path, help="info.py, the model, observations.py, task.py, reference.py")
     parser.add_argument("--film", type=Path, metavar="FILE", help="where the film goes (FOLDER/check.mp4)")
     options = parser.parse_args(arguments)
     folder = options.folder.expanduser().resolve()
@@ -229,7 +230,10 @@ def film_task(info: TaskInfo, clip: Path) -> str:
         rollout = Path(folder, "rollout.npz")
         write_rollout(rollout, info.name, np.array(qpos), info.control_dt, np.array(restart), np.array(mocap))
         renderers: dict[str, RolloutRenderer] = {}
-        film.film(rollout, clip, renderers)
+        try:
+            film.film(rollout, clip, renderers)
+        except (OSError, FilmError) as error:
+            raise Unusable(f"it cannot be filmed to {clip}: {error}") from error
         renderers[info.name].close()
     return f"film: {clip}, {info.clip_seconds:g} s of actions of 0; look whether the robot stays in the picture"
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -155,6 +155,10 @@ class ComparisonForm(forms.ModelForm):
             *["preset", "iterations", "seed", "model", "describer", "judge_model", "vision"],
             *["token_budget", "dollar_budget", "label", "retrain"],
         ]
+        help_texts: ClassVar[dict[str, str]] = {
+            "experiments": "Repetitions with other seeds. Six pairs of experiments, over all tasks, are the fewest "
+            "with which a difference can be shown.",
+        }
 
     def __init__(self, *args: Any, kind: str = ROBOTS, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
