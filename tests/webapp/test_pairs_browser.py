@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 
 TWENTY, QUERIES = 20, 98
 SHOWN = "document.querySelector('.deck:not([aria-hidden]) video')?.getAttribute('src')"
+SENT = "Object.keys(localStorage).every((name) => !name.startsWith('prefine pairs') || localStorage[name] === '[]')"
 PAIRS = """
 person = rows.participant(rows.study(task="Cartpole", method="prefppo", k=1, n=1))
 rows.open_pairs(person, pairs=6)
@@ -116,6 +117,7 @@ def test_by_keys_with_a_change_of_mind_a_lost_connection_and_a_closed_browser(si
     page.keyboard.press("Backspace")
     expect(page.locator("[data-count]")).to_have_text("1 of 6 answered")
     press(page, "ArrowDown", "2 of 6 answered")
+    page.wait_for_function(SENT)
     page.route("**/pairs/", lambda route: route.abort())
     press(page, "ArrowUp", "3 of 6 answered")
     press(page, "1", "4 of 6 answered")
