@@ -20,7 +20,7 @@ ROUNDS = 2
 
 async def judge(person: Person, number: int) -> None:
     final = number > ROUNDS
-    found = await person.page.wait_for_function(NEW, arg=person.seen, timeout=TRAINING)
+    found = await person.page.wait_for_function(NEW, arg=person.seen, timeout=TRAINING, polling=500)
     person.seen.append(await found.json_value())
     assert (await person.films())[0][4:8] == b"ftyp", "a film"
     first = (await person.page.evaluate(FILMS))[0]

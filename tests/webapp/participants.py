@@ -148,7 +148,7 @@ class Person:
 
     async def ballot(self, final: bool = False) -> str:
         """Wait for the next one. Returns its token."""
-        found = await self.page.wait_for_function(NEW, arg=self.seen, timeout=TRAINING)
+        found = await self.page.wait_for_function(NEW, arg=self.seen, timeout=TRAINING, polling=500)
         token = await found.json_value()
         assert token not in ("debriefing", "thanks", "failed", "closed", "paused"), f"{self.label} came to {token}"
         self.seen.append(token)

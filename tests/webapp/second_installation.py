@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,9 @@ def check_import(path: Path, data: Path) -> None:
 
     What training left in files, traces and policies, no import takes in.
     """
-    site, again = create_site(data), data / "again.zip"
-    assert site.python(BROUGHT.format(path=str(path), again=str(again))) == summarize_zip(path)
+    again = data / "again.zip"
+    with contextlib.closing(create_site(data)) as site:
+        assert site.python(BROUGHT.format(path=str(path), again=str(again))) == summarize_zip(path)
     one, two = open_zip(path), open_zip(again)
     names = {name for name in one.namelist() if not name.startswith(("traces/", "policies/"))}
     assert names == set(two.namelist())

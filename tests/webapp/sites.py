@@ -9,10 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,23 +40,51 @@ BROWSER = WHOLE_BROWSER | ({"executable_path": SHELL} if SHELL else {})
 """Chromium without windows and notifications, for a third of its processor time."""
 
 
+RUN = """
+import json, os, sys, traceback
+answers, sys.stdout = os.fdopen(os.dup(1), "w"), sys.stderr
+import django
+django.setup()
+from django.db import connections
+from tests.webapp import rows
+for line in sys.stdin:
+    known, error = {"json": json, "django": django, "rows": rows, "out": {}}, ""
+    try:
+        exec(json.loads(line), known)
+    except BaseException:
+        error = traceback.format_exc()
+    connections.close_all()
+    print(json.dumps([known["out"], error]), file=answers, flush=True)
+"""
+"""Runs one code after the other: to start a process for each would take two seconds."""
+
+
 @dataclass(frozen=True)
 class Site:
     url: str
     env: dict[str, str]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def python(self, code: str) -> dict:
-        """Run code among the site's rows, in a process of its own; what it puts into `out` comes back."""
-        begin = "import json, django; django.setup(); out = {}\nfrom tests.webapp import rows\n"
-        ended = subprocess.run(
-            [sys.executable, "-c", f"{begin}{code}\nprint(json.dumps(out))"],
-            cwd=ROOT,
-            env=self.env,
-            capture_output=True,
-            text=True,
-        )
-        assert ended.returncode == 0, ended.stderr
-        return json.loads(ended.stdout.splitlines()[-1])
+        """Run code among the site's rows, in a process apart; what it puts into `out` comes back."""
+        with self._lock:
+            self._runner.stdin.write(json.dumps(code) + "\n")
+            self._runner.stdin.flush()
+            answer = self._runner.stdout.readline()
+        assert answer, "the process has ended; it says above why"
+        out, error = json.loads(answer)
+        assert not error, error
+        return out
+
+    def close(self) -> None:
+        """End what `python` started."""
+        if "_runner" in self.__dict__:
+            self._runner.communicate(timeout=120)
+
+    @cached_property
+    def _runner(self) -> subprocess.Popen[str]:
+        command, pipes = [sys.executable, "-c", RUN], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        return subprocess.Popen(command, cwd=ROOT, env=self.env, text=True, **pipes)
 
 
 def create_site(data: Path) -> Site:
@@ -77,7 +107,8 @@ def serve(data: Path, module: list[str], python: str = sys.executable, **setting
     try:
         url = f"http://127.0.0.1:{port}"
         _wait(url, process, data / "site.log")
-        yield Site(url, env)
+        with contextlib.closing(Site(url, env)) as site:
+            yield site
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(120)

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow
 
 TWENTY, QUERIES = 20, 98
 SHOWN = "document.querySelector('.deck:not([aria-hidden]) video')?.getAttribute('src')"
-SENT = "Object.keys(localStorage).every((name) => !name.startsWith('prefine pairs') || localStorage[name] === '[]')"
+SENT = """() => Object.keys(localStorage).every(
+  (name) => !name.startsWith("prefine pairs") || localStorage[name] === "[]")"""
 PAIRS = """
 person = rows.participant(rows.study(task="Cartpole", method="prefppo", k=1, n=1))
 rows.open_pairs(person, pairs=6)

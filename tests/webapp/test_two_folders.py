@@ -2,6 +2,7 @@
 same, the addresses of rows apart.
 """
 
+import contextlib
 import re
 
 import pytest
@@ -74,11 +75,13 @@ ended here.
 
 @pytest.mark.exhaustive
 def test_every_page_and_file_comes_to_be_the_same(tmp_path_factory, tmp_path):
-    one, two = (create_site(tmp_path_factory.mktemp(name)) for name in ("one", "two"))
     path = str(tmp_path / "study.zip")
-    one.python(MADE.format(path=path))
-    two.python(BROUGHT.format(path=path))
-    before, after = one.python(READ), two.python(READ)
+    with contextlib.closing(create_site(tmp_path_factory.mktemp("one"))) as site:
+        site.python(MADE.format(path=path))
+        before = site.python(READ)
+    with contextlib.closing(create_site(tmp_path_factory.mktemp("two"))) as site:
+        site.python(BROUGHT.format(path=path))
+        after = site.python(READ)
     assert list(after) == list(before) and len(before) > 40
     assert {address.rpartition(".")[2] for address in before if "." in address} >= {"svg", "pdf", "csv", "tex", "mp4"}
     for address, text in before.items():
