@@ -133,6 +133,7 @@ def test_by_keys_with_a_change_of_mind_a_lost_connection_and_a_closed_browser(si
     press(page, "0", "6 of 6 answered")
     expect(page.get_by_role("heading", name="This set is done")).to_be_visible()
     expect(page.get_by_role("status").filter(has_text="kept")).to_have_count(0)
+    page.wait_for_function(SENT)
     told = site.python(ANSWERS)
     assert sorted(told["answers"]) == sorted(["left", "equal", "skip", "left", "right", "equal"])
     assert (told["changes"], told["seconds"], complaints) == (1, True, [])
