@@ -64,6 +64,10 @@ def people(site):
     return site.python(PEOPLE)
 
 
+def is_saved(page):
+    expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
+
+
 def test_choosing_by_keyboard(site, visit, people):
     someone = people["review"].pop()
     page = visit(someone["address"])
@@ -79,7 +83,7 @@ def test_choosing_by_keyboard(site, visit, people):
     expect(page.locator("[data-slot=best]")).to_contain_text("video E")
     expect(page.locator("[data-slot=worst]")).to_contain_text("video B")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
+    is_saved(page)
     [[best, worst, client]] = standing(site, someone["pk"])
     assert (best, worst) == ("E", "B") and client["plays"] >= 1 and client["decide_ms"] > 0
     assert client["changes"] == 1 and client["enough"] == 1 and client["viewport"] == 3
@@ -104,6 +108,7 @@ def test_undo_keeps_the_choice_to_change_it(site, visit, people):
     page.locator("#clip-F .pick.worst").click()
     confirmable(page)
     page.get_by_role("button", name="Confirm").dblclick()
+    is_saved(page)
     expect(page.get_by_text("Worst: video F")).to_be_visible()
     assert [vote[:2] for vote in standing(site, someone["pk"])] == [["A", "F"]]
 
@@ -217,6 +222,7 @@ def test_offline_and_back(site, visit, people):
     expect(page.locator("#connection")).to_contain_text("Connected again")
     expect(page.locator("#clip-A input[name=best]")).to_be_checked()
     page.get_by_role("button", name="Confirm").click()
+    is_saved(page)
     expect(page.get_by_text("Best: video A")).to_be_visible()
     assert len(standing(site, someone["pk"])) == 1
     page.complaints[:] = [said for said in page.complaints if not re.search("ERR_INTERNET|htmx:|object Event", said)]
