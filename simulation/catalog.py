@@ -31,6 +31,8 @@ PRESETS = {
 }
 """Every preset's name and title; not every task has every one."""
 ALGORITHMS = ("ppo", "sac")
+KINDS = ("Locomotion", "Balance and flight", "Hands", "Arm at a table or cabinet")
+"""The groups of Prefine's own tasks, in the order in which forms list them."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,8 @@ class TaskInfo:
     are to last); outcomes are without it, so that no prompt shows it. Empty where there is none."""
     model_file: str = "model.xml"
     """The file of its folder that MuJoCo reads."""
+    kind: str = "Your own"
+    """The group under which forms list it."""
 
 
 @cache
@@ -190,6 +194,14 @@ def tasks() -> dict[str, TaskInfo]:
         else:
             known[info.name] = info
     return known
+
+
+def group_tasks() -> dict[str, list[str]]:
+    """The names of all tasks by kind; those of PREFINE_TASKS come last."""
+    groups: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for name, info in tasks().items():
+        groups.setdefault(info.kind, []).append(name)
+    return {kind: names for kind, names in groups.items() if names}
 
 
 def list_own_folders() -> list[Path]:

@@ -173,7 +173,22 @@ def test_controls_bring_their_claims() -> None:
         "ICPL (judge.beta=0) = OpenLoop (judge.beta=0)",
         "ICPL (judge.beta=3) > ICPL (judge.beta=0)",
     ]
-    assert "ICPL (again=1)" in [arm.label for arm in named]
+    assert "ICPL, repeated" in [arm.label for arm in named]
+
+
+def test_a_repeated_method_is_told_from_every_other() -> None:
+    """It is named after the arm that it repeats, and costs a comparison of an earlier version nothing."""
+    typed = ["icpl:k=3", "icpl:k=6"]
+    arms = name_arms(parse_arm(text, 6) for text in typed)
+    methods, _ = add_controls(typed, [], ["aa"], arms)
+    plan = plan_of(*name_arms(parse_arm(text, 6) for text in methods))
+    assert [arm.label for arm in plan.arms] == ["ICPL, K=3", "ICPL, K=6", "ICPL, K=3, repeated"]
+    earlier = plan_of(*name_arms(parse_arm(text, 6) for text in (*typed, "icpl:k=3,again=1")))
+    assert (earlier.public_ids, earlier.name) == (plan.public_ids, plan.name)
+    assert earlier.arms[2].label == "ICPL (again=1)"
+    long = "x" * 60
+    methods, _ = add_controls([f"{long}=icpl"], [], ["aa"], name_arms([parse_arm(f"{long}=icpl", 6)]))
+    assert methods == [f"{long}=icpl", "ICPL, repeated=icpl:again=1"]
 
 
 @pytest.mark.parametrize(
@@ -352,7 +367,8 @@ def test_the_form_plans_retrainings_controls_and_contrasts(admin_client: Client)
     form |= {"judge": "proxy", "preset": "quick", "retrain": 3, "controls": ["aa", "inverted"]}
     admin_client.post("/bench/comparisons/new/", form)
     row = Comparison.objects.get()
-    assert row.methods == ["icpl", "open_loop", "icpl:again=1", "icpl:judge.mistake=1"] and row.retrain == 3
+    assert row.methods == ["icpl", "open_loop", "ICPL, repeated=icpl:again=1", "icpl:judge.mistake=1"]
+    assert row.retrain == 3
     assert row.contrasts == ["OpenLoop vs ICPL", "icpl > icpl:judge.mistake=1"]
     assert [one.text for one in row.plan.contrasts] == ["OpenLoop vs ICPL", "ICPL > ICPL (judge.mistake=1)"]
     page = admin_client.get(f"/bench/comparisons/new/?copy={row.public_id}").text
@@ -369,11 +385,11 @@ COMMAND = ["compare", "--tasks", "Cartpole", "--methods", *METHODS, "--budget", 
 def test_the_command_plans_retrainings_and_a_pair_of_the_same_by_default(capsys: Any) -> None:
     call_command(*COMMAND, "--plan")
     said = capsys.readouterr().out
-    assert "ICPL (again=1)" in said and "Contrast: OpenLoop vs ICPL" in said
+    assert "ICPL, repeated" in said and "Contrast: OpenLoop vs ICPL" in said
     assert "40 of 40" not in said and "candidates to try" in said
     call_command(*COMMAND, "--plan", "--controls", "--retrain", "0")
     said = capsys.readouterr().out
-    assert "again" not in said and "24 of 24 candidates to try" in said
+    assert "repeated" not in said and "24 of 24 candidates to try" in said
 
 
 def test_a_comparison_of_an_earlier_version_goes_on_as_it_was(tmp_path: Path, capsys: Any) -> None:

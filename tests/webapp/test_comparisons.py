@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,21 @@ def test_required_fields_are_marked(admin_client: Client) -> None:
     assert "Fields with a * must be filled in." in text
     labels = [text.split(f'for="id_{name}">')[1].split("</label>")[0] for name in ("candidates", "variants")]
     assert ["*" in label for label in labels] == [True, False]
+
+
+def test_tasks_are_listed_by_kind(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In lists and among boxes alike; each of Prefine's tasks has a kind, and one's own come last."""
+    assert set(catalog.group_tasks()) == set(catalog.KINDS)
+    assert sorted(name for names in catalog.group_tasks().values() for name in names) == sorted(catalog.tasks())
+    own = {**catalog.tasks(), "Hopper": replace(catalog.task("Ant"), name="Hopper", kind="Your own")}
+    monkeypatch.setattr(catalog, "tasks", lambda: own)
+    assert [*catalog.group_tasks()][-1] == "Your own"
+    boxes = admin_client.get(NEW).text.partition("<legend>Tasks")[2].partition("</fieldset>")[0]
+    headings = re.findall(r'class="kind"[^>]*>([^<]+)<', boxes)
+    assert headings == [*catalog.KINDS, "Your own"] and 'value="Cartpole"' in boxes.split("Balance and flight")[1]
+    for page in ("/admin/experiments/experiment/add/", "/bench/studies/new/"):
+        groups = re.findall(r'<optgroup label="([^"]+)"', admin_client.get(page).text)
+        assert groups[: len(catalog.KINDS)] == [*catalog.KINDS]
 
 
 def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> None:

@@ -37,9 +37,13 @@ BEFORE = [
 ]
 """The oldest database whose processes may still run beside today's: since then workers have names and a protocol."""
 
-HARMLESS = {("experiments", "0016_final_answers"), ("notices", "0002_sessions")}
+HARMLESS = {
+    ("experiments", "0016_final_answers"),
+    ("notices", "0002_sessions"),
+    ("comparisons", "0008_six_experiments"),
+}
 """Migrations with which older processes read and write as before: one adds to rows what pages do without, one lets a
-request have several notices, where older processes write one.
+request have several notices, where older processes write one, one proposes another number of experiments.
 """
 
 

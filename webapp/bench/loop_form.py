@@ -27,8 +27,7 @@ class LoopForm(forms.ModelForm):
         if "method" in self.fields:
             set_choices(self, "method", [(method.name, method.title) for method in OFFERED.values()])
         if "task" in self.fields:
-            robots = [(name, name) for name in catalog.tasks()]
-            set_choices(self, "task", [("Robots", robots), ("Problems", lookup.list_choices())])
+            set_choices(self, "task", lookup.group_choices())
             refusing = {"method", "judge", "training_start"}
             for name in refusing & set(self.fields):  # bench/admin.js offers what the chosen task takes
                 self.fields[name].widget.attrs["data-refused"] = json.dumps(find_refused(name))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from webapp.comparisons.arms import AGAIN, JUDGING, Arm, parse_arm
+from llm.methods import method as find_method
+from webapp.comparisons.arms import AGAIN, JUDGING, LONGEST_NAME, Arm, parse_arm
 
 Claim = Literal[">", "=", "vs"]
 WORDS: dict[Claim, str] = {">": "scores higher than", "=": "scores the same as", "vs": "and"}
@@ -71,6 +72,14 @@ def _find_arm(text: str, arms: Sequence[Arm], candidates: int) -> Arm:
     raise ValueError(f"{text!r} is not compared; compared are {'; '.join(arm.label for arm in arms)}")
 
 
+def name_repeated(arm: Arm) -> str:
+    """What the arm's method is called where it runs again, so that a reader sees it without knowing the option."""
+    name = f"{arm.label}, repeated"
+    if len(name) <= LONGEST_NAME and ":" not in name:
+        return name
+    return f"{find_method(arm.method).title}, repeated"
+
+
 def add_controls(
     methods: Sequence[str], contrasts: Sequence[str], controls: Iterable[str], arms: Sequence[Arm]
 ) -> tuple[list[str], list[str]]:
@@ -82,13 +91,13 @@ def add_controls(
     claims = list(contrasts) or [f"{arm.label} vs {first.label}" for arm in arms[1:] if not arm.is_control]
     base = re.sub(r"^[^:]*=", "", methods[0])
 
-    def vary(option: str, of: str = base) -> str:
+    def vary(option: str, of: str = base, name: str = "") -> str:
         text = f"{of}{',' if ':' in of else ':'}{option}"
-        told.append(text)
+        told.append(name + text)
         return text
 
     if "aa" in wanted:
-        vary(f"{AGAIN}=1")
+        vary(f"{AGAIN}=1", name=f"{name_repeated(first)}=")
     if "inverted" in wanted:
         claims.append(f"{base} > {vary(INVERTED)}")
     if "blind" in wanted or "dose" in wanted:

@@ -38,9 +38,10 @@ class Comparison(models.Model):
     )
     experiments = models.PositiveSmallIntegerField(
         "experiments of each",
-        default=5,
+        default=6,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="Repetitions with other seeds. Five against five can be significant, two against two cannot.",
+        help_text="Repetitions with other seeds. Six pairs of experiments, over all tasks, are the fewest with which "
+        "a difference can be shown.",
     )
     judge = models.CharField(max_length=10, choices=judges.CHOICES_WITHOUT_PEOPLE, default=judges.WITHOUT_PEOPLE)
     judge_options = models.JSONField(default=list, blank=True)

@@ -128,8 +128,10 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """A name for the report's folder: the same for the same plan with the same own names."""
-        ids = [*map(str, self.public_ids), *(arm.name for arm in self.arms if arm.name)]
+        """A name for the report's folder: the same for the same plan with the same own names. A repeated method's name
+        was not given by the experimenter, and earlier versions gave it none.
+        """
+        ids = [*map(str, self.public_ids), *(arm.name for arm in self.arms if arm.name and not arm.again)]
         tasks = "-".join(self.tasks[:3]) + ("-and-more" if len(self.tasks) > 3 else "")
         return f"{tasks}-{uuid.uuid5(NAMESPACE, canonical(ids)).hex[:8]}"
 

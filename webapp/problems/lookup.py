@@ -64,6 +64,13 @@ def list_choices() -> list[tuple[str, str]]:
     return [(problem.name, problem.title) for problem in Problem.objects.all()]
 
 
+def group_choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Robots' tasks by kind, then the problems, for a form's list of tasks."""
+    groups = [(kind, [(name, name) for name in tasks]) for kind, tasks in catalog.group_tasks().items()]
+    problems = list_choices()
+    return [*groups, ("Problems", problems)] if problems else groups
+
+
 def to_record(problem: Problem) -> records.Problem:
     """What methods and models may know of a problem."""
     return records.Problem(

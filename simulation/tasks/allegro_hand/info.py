@@ -9,6 +9,7 @@ from simulation.tasks.shadow_hand.info import INFO as SHADOW_HAND
 INFO = TaskInfo(
     name="AllegroHand",
     folder="allegro_hand",
+    kind="Hands",
     sentence=SHADOW_HAND.sentence,
     question=SHADOW_HAND.question,
     description=SHADOW_HAND.description,

@@ -20,6 +20,7 @@ JOINT_INPUTS = {
 INFO = TaskInfo(
     name="Ant",
     folder="ant",
+    kind="Locomotion",
     sentence="The robot should run forward as fast as it can.",
     question="Which robot runs forward faster?",
     description="Make the four-legged robot run forward as fast as possible.",

@@ -9,6 +9,7 @@ from simulation.tasks.ant.info import JOINT_INPUTS
 INFO = TaskInfo(
     name="AntLieDown",
     folder="ant_lie_down",
+    kind="Locomotion",
     sentence="The robot should turn over and lie on its back, its feet to the sky, quickly and without rocking.",
     question="Which robot turns over and lies on its back better?",
     description=(

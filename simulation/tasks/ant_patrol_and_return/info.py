@@ -9,6 +9,7 @@ from simulation.tasks.ant.info import JOINT_INPUTS
 INFO = TaskInfo(
     name="AntPatrolAndReturn",
     folder="ant_patrol_and_return",
+    kind="Locomotion",
     sentence="The robot should run to the flag ahead, turn, and come back to where it started.",
     question="Which robot runs to the flag and back better?",
     description="Make the four-legged robot run to a checkpoint ahead, turn, and return to the place where it started.",

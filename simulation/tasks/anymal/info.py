@@ -11,6 +11,7 @@ BODY_NAMES = ("base", *(f"{leg}_{part}" for leg in LEGS for part in ("HIP", "THI
 INFO = TaskInfo(
     name="Anymal",
     folder="anymal",
+    kind="Locomotion",
     sentence=(
         "The robot should walk as the green arrow above it says: where it points, as fast as it is long, turning as it "
         "bends."

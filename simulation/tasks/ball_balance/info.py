@@ -5,6 +5,7 @@ from simulation.catalog import SAC_TABLETOP, Preset, SacPreset, TaskInfo
 INFO = TaskInfo(
     name="BallBalance",
     folder="ball_balance",
+    kind="Balance and flight",
     sentence="The table should tilt so that the ball stays on it.",
     question="Which table keeps the ball on it better?",
     description="Keep the ball on the table top, so that it does not roll off.",

@@ -5,6 +5,7 @@ from simulation.catalog import SAC_TABLETOP, Preset, SacPreset, TaskInfo
 INFO = TaskInfo(
     name="Cartpole",
     folder="cartpole",
+    kind="Balance and flight",
     sentence="The cart should move so that the pole on it stays upright.",
     question="Which cart keeps its pole upright better?",
     description="Balance a pole on a cart so that the pole stays upright.",

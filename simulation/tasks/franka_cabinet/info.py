@@ -5,6 +5,7 @@ from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 INFO = TaskInfo(
     name="FrankaCabinet",
     folder="franka_cabinet",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should open the blue drawer of the cabinet, all the way.",
     question="Which robot arm opens the drawer better?",
     description="Open the cabinet drawer.",

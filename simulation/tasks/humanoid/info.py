@@ -16,6 +16,7 @@ DOF_NAMES = (
 INFO = TaskInfo(
     name="Humanoid",
     folder="humanoid",
+    kind="Locomotion",
     sentence="The robot should run forward as fast as it can.",
     question="Which robot runs forward faster?",
     description="Make the humanoid robot run as fast as possible.",

@@ -9,6 +9,7 @@ from simulation.tasks.humanoid.info import INFO as HUMANOID
 INFO = TaskInfo(
     name="HumanoidJump",
     folder="humanoid_jump",
+    kind="Locomotion",
     sentence="The robot should jump like a real human.",
     question="Which robot jumps more like a real human?",
     description="Make the humanoid robot jump like a real human.",

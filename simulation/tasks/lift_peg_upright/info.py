@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="LiftPegUpright",
     folder="lift_peg_upright",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should stand the lying peg upright on the table.",
     question="Which robot arm stands the peg upright better?",
     description="Lift the peg that lies on the table and stand it upright on the table.",

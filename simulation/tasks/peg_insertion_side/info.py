@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PegInsertionSide",
     folder="peg_insertion_side",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should take the peg and push its orange end into the hole of the block.",
     question="Which robot arm pushes the peg into the hole better?",
     description="Grasp the peg at its tail and insert its head into the hole in the side of the box.",

@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PickCube",
     folder="pick_cube",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should grasp the red cube and hold it still at the green ball.",
     question="Which robot arm brings the cube to the green ball better?",
     description="Grasp the cube, lift it to the goal position and hold it still there.",

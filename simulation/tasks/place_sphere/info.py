@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PlaceSphere",
     folder="place_sphere",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should put the blue ball into the small tray and let go of it.",
     question="Which robot arm puts the ball into the tray better?",
     description="Grasp the ball, place it into the shallow bin and let go of it.",

@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PlugCharger",
     folder="plug_charger",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should take the charger and plug it into the socket.",
     question="Which robot arm plugs in the charger better?",
     description="Grasp the charger and plug it into the receptacle.",

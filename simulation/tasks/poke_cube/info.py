@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PokeCube",
     folder="poke_cube",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should take the blue peg and push the red cube with it, onto the red and white disc.",
     question="Which robot arm pushes the cube with the peg better?",
     description="Grasp the peg and poke the cube with its head, so that the cube moves to the goal region.",

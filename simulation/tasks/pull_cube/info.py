@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PullCube",
     folder="pull_cube",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should pull the blue cube back, onto the red and white disc.",
     question="Which robot arm pulls the cube onto the disc better?",
     description="Pull the cube back along the table to the goal region.",

@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PullCubeTool",
     folder="pull_cube_tool",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should take the red hook and pull the blue cube close with it.",
     question="Which robot arm pulls the cube close with the hook better?",
     description="Grasp the L-shaped tool and pull the cube, which is out of reach, close to the robot's base with it.",

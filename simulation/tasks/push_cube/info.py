@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PushCube",
     folder="push_cube",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should push the blue cube forward, onto the red and white disc.",
     question="Which robot arm pushes the cube onto the disc better?",
     description="Push the cube forward along the table to the goal region.",

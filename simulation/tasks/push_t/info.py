@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="PushT",
     folder="push_t",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should push the red T onto its grey outline.",
     question="Which robot arm pushes the T onto its outline better?",
     description="Push the T-shaped block along the table until it covers the goal T.",

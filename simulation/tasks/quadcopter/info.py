@@ -5,6 +5,7 @@ from simulation.catalog import SAC_TABLETOP, Preset, TaskInfo
 INFO = TaskInfo(
     name="Quadcopter",
     folder="quadcopter",
+    kind="Balance and flight",
     sentence="The quadcopter should fly to the red ball and hover there.",
     question="Which quadcopter flies to the red ball and hovers there better?",
     description="Make the quadcopter reach a fixed point, at (0, 0, 1), and hover near it.",

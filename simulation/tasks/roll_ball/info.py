@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="RollBall",
     folder="roll_ball",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should hit the blue ball so that it rolls onto the red and white disc.",
     question="Which robot arm rolls the ball onto the disc better?",
     description="Hit the ball so that it rolls to the goal region at the other end of the table.",

@@ -17,6 +17,7 @@ CUBE_INPUTS = {
 INFO = TaskInfo(
     name="ShadowHand",
     folder="shadow_hand",
+    kind="Hands",
     sentence="The hand should turn the cube until it lies like the floating one, again and again, without dropping it.",
     question="Which hand is better at turning the cube until it lies like the floating one?",
     description="Make the hand spin the object to a target orientation.",

@@ -6,6 +6,7 @@ from simulation.robots import tabletop_info as table
 INFO = TaskInfo(
     name="StackCube",
     folder="stack_cube",
+    kind="Arm at a table or cabinet",
     sentence="The robot arm should put the red cube on top of the green cube and let go of it.",
     question="Which robot arm stacks the cubes better?",
     description="Grasp cube A, place it on top of cube B and let go of it.",

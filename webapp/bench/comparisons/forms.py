@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from itertools import groupby
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.forms.boundfield import BoundWidget
 
 from llm import methods
 from simulation import catalog
@@ -35,7 +37,9 @@ def task_choices(kind: str) -> list[tuple[str, str]]:
 
 
 def list_robots() -> list[str]:
-    return [name for name, task in catalog.tasks().items() if task.metric is not None]
+    """By kind, as `ComparisonForm.grouped_tasks` shows them."""
+    names = [name for group in catalog.group_tasks().values() for name in group]
+    return [name for name in names if catalog.task(name).metric is not None]
 
 
 def method_choices(kind: str) -> list[tuple[str, str]]:
@@ -155,10 +159,6 @@ class ComparisonForm(forms.ModelForm):
             *["preset", "iterations", "seed", "model", "describer", "judge_model", "vision"],
             *["token_budget", "dollar_budget", "label", "retrain"],
         ]
-        help_texts: ClassVar[dict[str, str]] = {
-            "experiments": "Repetitions with other seeds. Six pairs of experiments, over all tasks, are the fewest "
-            "with which a difference can be shown.",
-        }
 
     def __init__(self, *args: Any, kind: str = ROBOTS, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -184,6 +184,14 @@ class ComparisonForm(forms.ModelForm):
             field.empty_label = words
         set_choices(self, "preset", preset_choices())
         self.initial.setdefault("model", find_environment_model())
+
+    @property
+    def grouped_tasks(self) -> list[tuple[str, list[BoundWidget]]]:
+        """The boxes of the tasks under the name of their kind; of problems under none."""
+        boxes = self["tasks"].subwidgets
+        if self.kind == PROBLEMS:
+            return [("", boxes)]
+        return [(kind, list(group)) for kind, group in groupby(boxes, lambda box: catalog.task(box.data["value"]).kind)]
 
     def clean_judge_options(self) -> list[str]:
         return split_lines(self.cleaned_data["judge_options"])

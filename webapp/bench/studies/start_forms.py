@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from simulation import catalog
 from webapp.bench.form_fields import set_choices
 from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import LanguageModel
@@ -34,9 +33,7 @@ class StartForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        robots = [(name, name) for name in catalog.tasks()]
-        choices = [("Robots", robots), ("Problems", lookup.list_choices())]
-        set_choices(self, "task", [group for group in choices if group[1]])
+        set_choices(self, "task", lookup.group_choices())
         for name in self.method_fields:
             set_choices(self, name, [(method.name, method.title) for method in METHODS_FOR_PEOPLE])
         self.fields["task"].initial = "Ant"

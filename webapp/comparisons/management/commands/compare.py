@@ -104,7 +104,7 @@ class Command(PrefineCommand):
             metavar="candidates=N",
             help="candidates an experiment: policies trained, or answers",
         )
-        parser.add_argument("--experiments", type=int, default=5, help="independent repetitions of each (default 5)")
+        parser.add_argument("--experiments", type=int, default=6, help="independent repetitions of each (default 6)")
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
         parser.add_argument("--seed", type=int, default=0, help="the first repetition's; the others count on")
