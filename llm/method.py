@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from llm.steps import Steps
@@ -83,6 +83,8 @@ class Method:
     """The largest K that it can use."""
     n: int = 5
     """Rounds, by default."""
+    rounds_on: Mapping[str, int] = field(default_factory=dict)
+    """Rounds, by default, on tasks for which its paper has another number."""
     options: tuple[Option, ...] = ()
     rounds: Callable[[int, Mapping[str, Any]], int] | None = None
     """The number of rounds by K and the options, for a method that ignores N."""
@@ -120,6 +122,10 @@ class Method:
         """The value of the option `name`: the given one, else its default."""
         default = next(option.default for option in self.options if option.name == name)
         return given.get(name, default)  # type: ignore[no-any-return]
+
+    def propose_rounds(self, task: str) -> int:
+        """The number of rounds that a new experiment on this task begins with."""
+        return self.rounds_on.get(task, self.n)
 
     def rounds_of(self, k: int, n: int, given: Mapping[str, Any]) -> int:
         """The number of rounds of an experiment with these K, N and options."""

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from llm import diversity
+from llm import diversity, prompts
 from llm.errors import MethodError, ReplayMismatch
 from llm.methods import method as find_method
 from llm.records import (
@@ -218,6 +218,8 @@ class Record:
     """What each round's policies started from; unless random, scores are not comparable with the papers'."""
     shared_experience: bool = False
     """Whether each policy learned from what all of its round did; if so, scores are not comparable either."""
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The sets of prompts of one's own that it asked with, by the name of the set; empty: Prefine's alone."""
     format: int = FORMAT
 
 
@@ -248,7 +250,8 @@ def replay(record: Record, *, strict: bool = True) -> Open | Finished:
             "it was ended before its method was through: its winner was chosen among the rounds that were there"
         )
     whole = (record.method, record.problem, record.seed, record.k, record.n, record.requests, record.options)
-    end = advance(*whole, strict=strict)
+    with prompts.use_own(next(iter(record.prompts.values()), {})):
+        end = advance(*whole, strict=strict)
     reached = end.candidate if isinstance(end, Finished) else None
     if reached != record.winner:
         raise ReplayMismatch(f"the replay ends with {reached or 'an open request'}, the record with {record.winner}")

@@ -21,6 +21,7 @@ from django.core.mail import get_connection
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
+from llm import prompts
 from trainer.run import device_and_gpu
 from webapp import health
 from webapp.backup.archive import describe_size
@@ -183,6 +184,17 @@ def examine_jail() -> Iterator[Finding]:
         yield ok("system calls, files and the network can be denied to generated code")
 
 
+def examine_prompts() -> Iterator[Finding]:
+    own = prompts.read_own()
+    if not own:
+        yield ok("Prefine's own")
+        return
+    yield ok(f"set {prompts.digest(own)} of your own replaces {len(own)}: {', '.join(own)}")
+    if not (settings.MODEL_BASE_URL or settings.LOCAL_MODEL):
+        words = "the offline writer finds what it needs by Prefine's headings, and may miss them in prompts of your own"
+        yield warn(words, "name a language model: PREFINE_BASE_URL and PREFINE_MODEL")
+
+
 def examine_workers() -> Iterator[Finding]:
     known = list(Worker.objects.filter(stopped_at=None))
     alive = [worker for worker in known if workers.is_alive(worker)]
@@ -267,6 +279,7 @@ CHECKS: dict[str, Callable[[], Iterator[Finding]]] = {
     "rendering": examine_rendering,
     "ffmpeg": examine_ffmpeg,
     "jail": examine_jail,
+    "prompts": examine_prompts,
 }
 NEED_DATABASE = ("migrations", "clock", "workers")
 ADVICE = {

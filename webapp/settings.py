@@ -21,6 +21,8 @@ from django.templatetags.static import static
 from environ import FileAwareEnv
 from environ.fileaware_mapping import FileAwareMapping
 
+from llm import prompts
+from llm.errors import PromptError
 from webapp.base import logs
 from webapp.base.private_files import hide_from_others
 from webapp.base.store_address import read_address
@@ -66,6 +68,10 @@ def _secret_key() -> str:
 
 
 SECRET_KEY = _secret_key()
+try:
+    prompts.read_own()
+except PromptError as error:
+    raise ImproperlyConfigured(str(error)) from None
 ENCRYPTION_KEYS = [key.strip().rstrip("=") + "=" for key in env.list("PREFINE_ENCRYPTION_KEYS", default=[])]
 """Encrypt secrets in the database; without them a key is drawn and kept in the data folder (webapp/base/encryption.py).
 """

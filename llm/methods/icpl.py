@@ -42,6 +42,8 @@ class Feedback:
     """What a person wrote about the pick (not part of the paper's method)."""
     measures: bool = False
     """What was measured in the films of best and worst: partial metrics beside preferences (not in the paper)."""
+    described_traces: bool = False
+    """Whether the describer also reads the reward traces of both programs (not in the paper)."""
 
 
 def icpl(
@@ -54,13 +56,14 @@ def icpl(
     reasons: bool = True,
     measures: bool = False,
     diverse: bool = False,
+    describe_traces: bool = False,
 ) -> Steps:
     """Algorithm 1: N times write K candidates, try them, ask for best and worst; then choose among the N bests.
 
     With `diverse` the first K are written one after another, each to differ from those before (not in the paper).
     Returns the winner's id. Raises MethodError when no candidate of an iteration can be tried.
     """
-    form, shown = form_of(problem), replace(shown, reasons=reasons, measures=measures)
+    form, shown = form_of(problem), replace(shown, reasons=reasons, measures=measures, described_traces=describe_traces)
     rounds: list[Round] = []
     for iteration in range(1, n + 1):
         parent = rounds[-1].best.candidate.id if rounds else None
@@ -136,13 +139,15 @@ def difference_text(entry: Round) -> str:
 
 
 def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome, shown: Feedback) -> tuple[Message, ...]:
-    """The question to the describer about two consecutive bests, without traces where later prompts must not speak of
-    them.
+    """The question to the describer about two consecutive bests: by their programs alone, as published, unless its
+    option adds their traces.
     """
     form = form_of(problem)
-    return form.chat(form.describe_text(earlier, later, shown.traces))
+    return form.chat(form.describe_text(earlier, later, shown.described_traces))
 
 
+ROUNDS_ON = {"HumanoidJump": 6}
+"""Rounds of the paper's trials with people where they are not five."""
 _OPTIONS = (
     Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),
     Option(
@@ -158,7 +163,9 @@ _OPTIONS = (
 def _ablation(name: str, title: str, summary: str, shown: Feedback) -> Method:
     """Problems have no traces, so the ablation without them would be ICPL itself."""
     told_apart = not shown.differences
-    return Method(name, title, summary, partial(icpl, shown=shown), options=_OPTIONS, reasoning=told_apart)
+    return Method(
+        name, title, summary, partial(icpl, shown=shown), options=_OPTIONS, reasoning=told_apart, rounds_on=ROUNDS_ON
+    )
 
 
 METHODS = (
@@ -167,8 +174,16 @@ METHODS = (
         "ICPL",
         "The model writes K rewards, sees which robot you liked best and worst, and writes K more.",
         icpl,
-        options=_OPTIONS,
+        options=(
+            *_OPTIONS,
+            Option(
+                "describe_traces",
+                False,
+                "Show the describer the reward traces of both programs too (the paper's reads the programs alone).",
+            ),
+        ),
         reasoning=True,
+        rounds_on=ROUNDS_ON,
     ),
     _ablation("icpl_wo_rt", "ICPL w/o RT", "ICPL without the reward traces of earlier rounds.", Feedback(traces=False)),
     _ablation(

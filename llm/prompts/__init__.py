@@ -1,8 +1,15 @@
-"""Prompts are text files in this folder, filled with string.Template. A missing or unused variable raises."""
+"""Prompts are text files in this folder, filled with string.Template. A missing or unused variable raises.
+
+PREFINE_PROMPTS names a folder whose files replace those of the same name (docs/models.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import hashlib
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -10,14 +17,16 @@ from string import Template
 from llm.errors import PromptError
 
 FOLDER = Path(__file__).parent
+_given: Mapping[str, str] | None = None
+"""Own texts in place of those of PREFINE_PROMPTS, while a record is replayed."""
 
 
 @cache
 def _template(name: str) -> Template:
-    path = FOLDER / f"{name}.txt"
-    if not path.is_file():
+    own, path = read_own().get(name), FOLDER / f"{name}.txt"
+    if own is None and not path.is_file():
         raise PromptError(f"there is no prompt file {path.name!r}; known: {', '.join(names())}")
-    return Template(path.read_text())
+    return Template(path.read_text() if own is None else own)
 
 
 def names() -> list[str]:
@@ -40,3 +49,62 @@ def template(name: str, given: Collection[str]) -> Template:
 def render(name: str, /, **values: str | int) -> str:
     """The prompt `name` with its variables filled in. Raises PromptError as `template` does."""
     return template(name, values).substitute(values).strip()
+
+
+# --- prompts of one's own -----------------------------------------------------------------------------------------
+
+
+def read_own() -> Mapping[str, str]:
+    """The texts that replace prompts of this folder, by name; empty without PREFINE_PROMPTS. Raises PromptError."""
+    if _given is not None:
+        return _given
+    folder = os.environ.get("PREFINE_PROMPTS", "")
+    return _read_folder(Path(folder).expanduser()) if folder else {}
+
+
+@cache
+def _read_folder(folder: Path) -> Mapping[str, str]:
+    try:
+        texts = {path.stem: path.read_text() for path in sorted(folder.glob("*.txt"))}
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"PREFINE_PROMPTS={folder}: {error}") from error
+    reasons = [reason for name, text in texts.items() for reason in _find_faults(name, text)]
+    if not texts:
+        reasons = ["the folder holds no prompt, which is a file such as feedback.txt"]
+    if reasons:
+        raise PromptError(f"PREFINE_PROMPTS={folder}: {'; '.join(reasons)}")
+    return texts
+
+
+def _find_faults(name: str, text: str) -> Iterator[str]:
+    """Why this text cannot take the place of the prompt of this name."""
+    if name not in names():
+        yield f"there is no prompt {name}.txt to replace"
+        return
+    own, published = Template(text), Template((FOLDER / f"{name}.txt").read_text())
+    if not own.is_valid():
+        yield f"{name}.txt has a $ that begins no variable: write $$"
+        return
+    have, wanted = set(own.get_identifiers()), set(published.get_identifiers())
+    if lacking := wanted - have:
+        yield f"{name}.txt lacks {', '.join(f'${variable}' for variable in sorted(lacking))}"
+    if surplus := have - wanted:
+        yield f"{name}.txt has unknown {', '.join(f'${variable}' for variable in sorted(surplus))}"
+
+
+def digest(texts: Mapping[str, str]) -> str:
+    """A short name of a set of texts: the same for the same texts alone. Empty for none."""
+    return hashlib.sha256(json.dumps(dict(texts), sort_keys=True).encode()).hexdigest()[:10] if texts else ""
+
+
+@contextmanager
+def use_own(texts: Mapping[str, str]) -> Iterator[None]:
+    """Have these texts replace prompts, in place of those of PREFINE_PROMPTS. For a process with one thread."""
+    global _given
+    _given, before = texts, _given
+    _template.cache_clear()
+    try:
+        yield
+    finally:
+        _given = before
+        _template.cache_clear()

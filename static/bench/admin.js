@@ -20,12 +20,16 @@ function tell() {
   }
 }
 
+const methodOf = (name) => document.querySelector(`[data-k][data-choice="${name}"]`)?.dataset;
+/** A method's own K or N, N as its paper has it for this task. */
+const proposed = (method, name, task) => String((name === "n" && JSON.parse(method.roundsOn)[task]) || method[name]);
+
 /** A new method proposes its own K and N where those of the one before were left as they were, and settings of the algorithm that it is defined for: quick-sac for quick, and back. */
 function propose(select) {
-  const [before, now] = [select.dataset.before, select.value].map((name) => document.querySelector(`[data-k][data-choice="${name}"]`)?.dataset);
+  const [before, now] = [select.dataset.before, select.value].map(methodOf), task = beside(select, "method", "task")?.value;
   for (const name of ["k", "n"]) {
     const input = beside(select, "method", name);
-    if (input && before && now && input.value === before[name]) input.value = now[name];
+    if (input && before && now && input.value === proposed(before, name, task)) input.value = proposed(now, name, task);
   }
   const preset = beside(select, "method", "preset"), plain = preset?.value.replace(/-sac$/, "");
   const wanted = now?.algorithm === "sac" ? `${plain}-sac` : plain;
@@ -45,13 +49,19 @@ function offer(task, changed) {
     select.dispatchEvent(new Event("change", { bubbles: true }));
   }
 }
+/** A new task proposes the method's N for it where that for the one before was left as it was. */
+function proposeRounds(task) {
+  const method = methodOf(beside(task, "task", "method")?.value), input = beside(task, "task", "n");
+  if (method && input?.value === proposed(method, "n", task.dataset.before)) input.value = proposed(method, "n", task.value);
+  task.dataset.before = task.value;
+}
 const offerAll = () => { for (const task of document.querySelectorAll('select[name$="task"]')) offer(task, false); };
 
-document.addEventListener("focusin", ({ target }) => { if (target.matches('select[name$="method"]')) target.dataset.before = target.value; });
+document.addEventListener("focusin", ({ target }) => { if (target.matches('select[name$="method"], select[name$="task"]')) target.dataset.before = target.value; });
 document.addEventListener("change", ({ target }) => {
   if (target.matches('select[name$="method"]')) propose(target);
   if (target.matches('select[name$="method"], select[name$="judge"]')) tell();
-  if (target.matches('select[name$="task"]')) offer(target, true);
+  if (target.matches('select[name$="task"]')) { proposeRounds(target); offer(target, true); }
 });
 document.addEventListener("formset:added", tell);
 document.addEventListener("DOMContentLoaded", tell);

@@ -52,13 +52,15 @@ def test_each_leaves_out_what_its_name_says(runs, name, traces, differences, bad
     assert len(experiment.of(Ask)) == (2 if differences else 0)
 
 
-def test_without_rt_nobody_tells_of_earlier_traces_in_words(runs):
-    for name, told in (("icpl", True), ("icpl_wo_rt", False)):
-        asked = "\n".join(m["content"] for request in runs[name].of(Ask) for m in request.messages)
-        outcomes = [o for trained in runs[name].got(Train) for o in trained]
+def test_the_describer_sees_programs_alone_unless_its_option_adds_traces(runs):
+    traced = Experiment(method="icpl", k=3, n=4, options={"describe_traces": True})
+    traced.run()
+    for experiment, told in ((runs["icpl"], False), (runs["icpl_wo_rt"], False), (traced, True)):
+        asked = "\n".join(m["content"] for request in experiment.of(Ask) for m in request.messages)
+        outcomes = [o for trained in experiment.got(Train) for o in trained]
         assert any(trace_text(o.trace) in asked for o in outcomes) is told
         assert ("trace" in asked.lower()) is told
-        history = last_prompt(runs[name]).partition(HISTORY)[2].partition("# Preferred")[0]
+        history = last_prompt(experiment).partition(HISTORY)[2].partition("# Preferred")[0]
         assert ("on average" in history) is told
 
 

@@ -1,12 +1,15 @@
+import dataclasses
 import re
 from string import Template
 
 import pytest
 
 from llm import prompts
-from llm.errors import PromptError
+from llm.errors import PromptError, ReplayMismatch
 from llm.messages import trace_text
 from llm.prompts import render
+from llm.replay import Record, replay
+from tests.llm.experiment import Experiment
 
 
 @pytest.mark.parametrize("name", prompts.names())
@@ -37,6 +40,60 @@ def test_a_stray_dollar_raises(tmp_path, monkeypatch):
 
 def test_values_may_hold_dollars():
     assert render("reason", reason="it costs $5 and $name").endswith("it costs $5 and $name")
+
+
+@pytest.fixture
+def own_prompts(tmp_path, monkeypatch):
+    """Call it with texts by name: they are the prompts of one's own from then on."""
+
+    def use(**texts):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        for name, text in texts.items():
+            (folder / f"{name}.txt").write_text(text)
+        monkeypatch.setenv("PREFINE_PROMPTS", str(folder))
+        prompts._template.cache_clear()
+
+    yield use
+    monkeypatch.undo()
+    prompts._template.cache_clear()
+
+
+def test_own_prompts_replace_those_of_their_name_alone(own_prompts):
+    before, other = render("reason", reason="it limps"), render("system")
+    own_prompts(reason="The judge says for $$5: $reason")
+    assert render("reason", reason="it limps") == "The judge says for $5: it limps" != before
+    assert render("system") == other
+    name = prompts.digest(prompts.read_own())
+    own_prompts(reason="The judge says: $reason")
+    assert name and prompts.digest(prompts.read_own()) not in (name, "")
+
+
+def test_own_prompts_that_do_not_fit_are_refused_with_every_reason(own_prompts):
+    own_prompts(reason="It says.", feedbak="x", system="It costs $5", first="$problem and $more")
+    with pytest.raises(PromptError) as raised:
+        prompts.read_own()
+    for words in (
+        "reason.txt lacks $reason",
+        "there is no prompt feedbak.txt",
+        "system.txt has a $ that begins no variable",
+        "first.txt has unknown $more",
+    ):
+        assert words in str(raised.value)
+    own_prompts()
+    with pytest.raises(PromptError, match="holds no prompt"):
+        prompts.read_own()
+
+
+def test_a_record_is_replayed_with_the_prompts_that_it_holds(own_prompts):
+    own_prompts(first="$problem\n\n# Now\n\nWrite, and take your time.")
+    experiment = Experiment(k=2, n=2)
+    winner, texts = experiment.run(), dict(prompts.read_own())
+    record = Record(experiment.problem, "icpl", experiment.seed, 2, 2, tuple(experiment.saved), winner=winner)
+    own_prompts(first="$problem\n\n# Now\n\nWrite.")
+    with pytest.raises(ReplayMismatch):
+        replay(record)
+    assert replay(dataclasses.replace(record, prompts={prompts.digest(texts): texts})).candidate == winner
 
 
 def test_a_trace_is_written_with_four_digits():

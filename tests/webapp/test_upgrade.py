@@ -46,6 +46,29 @@ def upgrade(monkeypatch, tmp_path):
     prompts._template.cache_clear()
 
 
+def test_prompts_of_ones_own_are_kept_in_the_record(monkeypatch, tmp_path, admin_client):
+    """By a name that each request carries, with their texts; before that, an experiment has none."""
+    first = start_experiment(k=2, n=2)
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "first.txt").write_text("$problem\n\n# Now\n\nWrite, and take your time.")
+    monkeypatch.setenv("PREFINE_PROMPTS", str(folder))
+    prompts._template.cache_clear()
+    second = start_experiment(k=2, n=2)
+    advance(second)
+    monkeypatch.delenv("PREFINE_PROMPTS")
+    prompts._template.cache_clear()
+    advance(first)
+    (name,) = second.prompts
+    (asked,) = find_open_requests(second)
+    assert asked.version.endswith(f", prompts {name}") and asked.payload["messages"][1]["content"].endswith("time.")
+    assert list(second.prompts[name]) == ["first"]
+    assert upgrades.build_record(second).prompts == second.prompts and first.prompts == {}
+    page = admin_client.get(f"/bench/{second.public_id}/").text
+    assert f"set {name} of first" in page
+    assert "words of your own" not in admin_client.get(f"/bench/{first.public_id}/").text
+
+
 def rounds(problem, rng, k, n):
     """Revision 1: rounds of write, train, pick."""
     bests, parent = [], None

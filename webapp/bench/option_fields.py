@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -48,11 +49,11 @@ class OptionsField(forms.CharField):
 
 
 def describe_methods(methods: Collection[Method] = tuple(OFFERED.values())) -> SafeString:
-    """What each method does, its own K and N, and its algorithm; the form shows those of the chosen method
-    (bench/admin.js).
+    """What each method does, its own K and N, N on some tasks, and its algorithm; the form shows those of the chosen
+    method (bench/admin.js).
     """
-    rows = [(method.name, method.k, method.n, method.algorithm, method.title, method.summary) for method in methods]
-    item = '<li data-choice="{}" data-k="{}" data-n="{}" data-algorithm="{}"><b>{}</b>: {}</li>'
+    rows = [(m.name, m.k, m.n, json.dumps(dict(m.rounds_on)), m.algorithm, m.title, m.summary) for m in methods]
+    item = '<li data-choice="{}" data-k="{}" data-n="{}" data-rounds-on="{}" data-algorithm="{}"><b>{}</b>: {}</li>'
     listed = format_html_join("", item, rows)
     return _render_choices("method", "What they do", listed)
 

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Avg
 from django.db.models.functions import Abs, Now
 
-from llm import methods, records, replay
+from llm import methods, prompts, records, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.records import Judged, Pick, Problem, list_shown, meaning, payload, result_to_json
 from simulation import catalog
@@ -255,7 +255,8 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
 
 
 def _create_request(experiment: Experiment, step: int, slot: int, asked: Any, fingerprint: str) -> Request:
-    """Save a new request with the version and revision that asked it."""
+    """Save a new request with the version, the prompts and the revision that asked it."""
+    _keep_prompts(experiment)
     return Request.objects.create(
         experiment=experiment,
         step=step,
@@ -263,10 +264,19 @@ def _create_request(experiment: Experiment, step: int, slot: int, asked: Any, fi
         kind=type(asked).__name__,
         fingerprint=fingerprint,
         payload=revisions.build_payload(experiment, asked),
-        version=provenance.get_running_version(),
+        version=provenance.get_asking_version(),
         revision=experiment.revision,
         folder=revisions.name_folder(experiment, step, slot),
     )
+
+
+def _keep_prompts(experiment: Experiment) -> None:
+    """Keep the prompts of one's own that it asks with, each set of them once."""
+    own = dict(prompts.read_own())
+    name = prompts.digest(own)
+    if name and name not in experiment.prompts:
+        experiment.prompts = {**experiment.prompts, name: own}
+        Experiment.objects.filter(pk=experiment.pk).update(prompts=experiment.prompts)
 
 
 def _report_upgrade(experiment: Experiment, state: replay.Open, request: Request) -> None:

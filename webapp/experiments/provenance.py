@@ -7,6 +7,7 @@ from functools import cache
 
 from django.conf import settings
 
+from llm import prompts
 from trainer import run
 from trainer.machine import describe_machine
 from webapp.experiments import run_folder
@@ -37,6 +38,12 @@ def read_version() -> str:
 def get_running_version() -> str:
     """The version that this process runs: later changes on the disk do not count."""
     return read_version()
+
+
+def get_asking_version() -> str:
+    """The version that asks a model, with the name of the prompts of one's own that it asks with."""
+    own = prompts.digest(prompts.read_own())
+    return f"{get_running_version()}, prompts {own}" if own else get_running_version()
 
 
 def read_commit() -> str:

@@ -75,4 +75,5 @@ def build_record(experiment: Experiment) -> Record:
         set_aside=tuple(revisions.read_set_aside(experiment)),
         training_start=experiment.training_start,
         shared_experience=experiment.shared_experience,
+        prompts=experiment.prompts,
     )

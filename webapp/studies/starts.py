@@ -46,7 +46,7 @@ def draft_arms(task: str, methods: Sequence[str], model: LanguageModel | None) -
         for number, name in enumerate(methods)
     ]
     for arm in arms:
-        arm.k, arm.n = max(first.k, OFFERED[arm.method].least_k), first.n
+        arm.k, arm.n = max(first.k, OFFERED[arm.method].least_k), first.propose_rounds(task)
     return arms
 
 

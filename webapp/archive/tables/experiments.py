@@ -74,6 +74,7 @@ TABLES = (
         | {
             "public_id": NAME,
             "name": text("Name on the bench."),
+            "prompts": keep("Prompts of one's own that it asked with, as name of the set: name of the prompt: text."),
             "seed": keep("Everything random in the loop is drawn from it."),
             "status": keep("draft, running, waiting (for a person), failed, cancelled or finished.", arrives=stop_loop),
             "paused": keep("Whether an experimenter had paused it.", arrives=lambda paused: False),

@@ -41,6 +41,10 @@ class Experiment(LoopSettings):
         "Candidate", null=True, on_delete=models.SET_NULL, related_name="retrainings", editable=False
     )
     """The candidate of another experiment whose reward it trains again; null where it looks for rewards itself."""
+    prompts = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), editable=False)
+    """The sets of prompts of one's own (PREFINE_PROMPTS) that it asked with: name of the set -> name of the prompt ->
+    text. Empty: Prefine's alone.
+    """
     owner = models.CharField(max_length=150, blank=True, editable=False)
     """The account that set it up by itself; empty in studies, comparisons and on the command line."""
     archived_at = models.DateTimeField(null=True, editable=False)

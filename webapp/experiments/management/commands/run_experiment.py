@@ -159,7 +159,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
             overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
             **{role: find_model(options[role]) for role in ROLES if options[role]},
             k=method.k if options["k"] is None else options["k"],
-            n=method.n if options["n"] is None else options["n"],
+            n=method.propose_rounds(options["task"]) if options["n"] is None else options["n"],
             training_start=options["start"],
             shared_experience=options["shared_experience"],
             token_budget=options["token_budget"],
