@@ -19,14 +19,14 @@ def inputs_text(problem: Problem) -> str:
     return "\n".join(f"- `{name}`: {shape}" for name, shape in problem.inputs.items())
 
 
-def problem_text(problem: Problem) -> str:
-    """Task, observation code, inputs and writing tips."""
+def problem_text(problem: Problem, more_tips: str = "") -> str:
+    """Task, observation code, inputs and writing tips; `more_tips` stand before those that all methods give."""
     return render(
         "problem",
         description=problem.description.strip(),
         observation_source=problem.observation_source.strip(),
         inputs=inputs_text(problem),
-        tips=render("tips"),
+        tips="\n".join(filter(None, (more_tips, render("tips")))),
     )
 
 

@@ -185,6 +185,7 @@ def mutate(search: Search, family: Family) -> Search:
 
 MOVES: dict[str, Callable[[Search, Family], Search]] = {
     "mutate": mutate,
+    "improve the parent": mutate,
     "another structure": structure,
     "other parameters": parameters,
     "cross over": crossover,

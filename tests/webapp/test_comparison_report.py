@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,26 @@ def test_published_numbers_are_found_by_method_task_and_ablation() -> None:
     assert {row.method for row in published.find_references("Ant")} == {"Human", "Sparse"}
     (ablation,) = published.find_published("Ant", parse_arm("rf_agent:actions=mutation", 30), True)
     assert (ablation.value, ablation.table) == ("5.13", "7")
+    without = parse_arm("rf_agent:thought_align=no,design_thought=no", 30)
+    assert [row.value for row in published.find_published("Ant", without, True)] == ["4.96"]
     assert published.find_published("Ant", parse_arm("icpl:reasons=false", 30), True) == []
     assert all(float(row.value) is not None for row in published.read_published())
+
+
+def test_tokens_that_a_paper_prints_stand_beside_those_of_here(finished_plan: Plan) -> None:
+    icpl, _ = experiment_results.group_scores(finished_plan, experiment_results.read_results(finished_plan))
+    spent = [replace(result, prompt_tokens=33_000, completion_tokens=1500) for result in icpl.results]
+    arm = parse_arm("rf_agent", 30)
+    shown = report._build_printed_costs_table([replace(icpl, arm=arm, task="Ant", results=spent)])
+    assert "| RF-Agent | input tokens | 1100 | 3220 | 80 candidates |" in shown  # 257,564 / 80
+    assert "| RF-Agent | output tokens | 50 | 871 | 80 candidates |" in shown
+    assert report._build_printed_costs_table([icpl]) == ""
+    assert not published.find_costs("Ant", parse_arm("rf_agent:actions=none", 30))
+
+
+def test_a_large_budget_keeps_the_published_generation() -> None:
+    assert [(a.k, a.n) for a in (parse_arm("eureka:k=16", 512), parse_arm("revolve:k=16", 512))] == [(16, 32)] * 2
+    assert parse_arm("rf_agent", 512).candidates == 512
 
 
 def test_published_numbers_of_problems_say_their_unit_and_are_found_in_any_case() -> None:

@@ -15,6 +15,8 @@ from simulation.names import find_name
 from webapp.experiments.options import format_value, parse_options
 
 MOST_ROUNDS = 20
+LARGE_K, MOST_LARGE_ROUNDS = 16, 40
+"""With so many candidates a round there may be more rounds: 512 candidates are 32 rounds of Eureka as published."""
 LONGEST_NAME = 60
 JUDGING, AGAIN = "judge.", "again"
 """How an arm's own options of the judge begin, and the option that makes it the method again."""
@@ -117,7 +119,8 @@ def _parse_method(typed: str, given: dict[str, str], candidates: int) -> Arm:
         return Arm(name, k, method.n, tuple((o, v) for o, v in options.items() if o != "budget"), candidates)
     if method.k * method.n == 1 and typed_k in (None, "1"):
         return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
-    if k > 1 and (candidates % k or candidates // k > MOST_ROUNDS):
+    most = MOST_LARGE_ROUNDS if k >= LARGE_K else MOST_ROUNDS
+    if k > 1 and (candidates % k or candidates // k > most):
         k = _find_divisor(method, k, candidates)
     return Arm(name, k, candidates // k, tuple(method.settings(given).items()))
 

@@ -29,8 +29,6 @@ from webapp.problems.media import get_medium
 
 LEAST_ANSWERS = 10
 """Of a model, from which its tokens are taken as measured."""
-PUBLISHED_CANDIDATES = 80
-"""Of each search whose tokens the RF-Agent paper prints."""
 HOUR = 3600
 
 
@@ -192,7 +190,7 @@ def _read_printed() -> dict[str, float]:
     found: dict[str, list[float]] = defaultdict(list)
     for row in published.read_published():
         if row.paper == "RF-Agent" and row.metric == "completion_tokens":
-            found[row.method].append(float(row.value) / PUBLISHED_CANDIDATES)
+            found[row.method].append(float(row.value) / published.PRINTED_CANDIDATES)
     return {method: mean(values) for method, values in found.items()}
 
 

@@ -31,15 +31,21 @@ NAMES = {
     "scaling_3d": ("3D Scaling (Proxy Judge)",),
 }
 """Method -> its names in the papers."""
-RF_AGENT_ABLATIONS = {
-    ("actions", "mutation"): "mutation",
-    ("actions", "mutation+crossover"): "mutation+crossover",
-    ("actions", "mutation+reasoning"): "mutation+reasoning",
-    ("actions", "crossover+reasoning"): "crossover+reasoning",
-    ("actions", "mutation+crossover+reasoning"): "mutation+crossover+reasoning",
-    ("design_thought", False): "w/o first design thought",
-    ("thought_align", False): "w/o second thought align",
+RF_AGENT_ABLATIONS: dict[tuple[tuple[str, Any], ...], str] = {
+    (("actions", "mutation"),): "mutation",
+    (("actions", "mutation+crossover"),): "mutation+crossover",
+    (("actions", "mutation+reasoning"),): "mutation+reasoning",
+    (("actions", "crossover+reasoning"),): "crossover+reasoning",
+    (("actions", "mutation+crossover+reasoning"),): "mutation+crossover+reasoning",
+    (("design_thought", False),): "w/o first design thought",
+    (("thought_align", False),): "w/o second thought align",
+    (("design_thought", False), ("thought_align", False)): "w/o all",
 }
+"""Options that differ from their defaults, in order -> the name of the ablation in the paper."""
+PRINTED_CANDIDATES = 80
+"""Of each search whose tokens the RF-Agent paper prints."""
+TOKENS = {"prompt_tokens": "input tokens", "completion_tokens": "output tokens", "usd": "US dollars"}
+"""Metrics of what a search costs -> what tables here call them."""
 QUERIES: dict[Any, tuple[str, ...]] = {49: ("49",), 150: ("150",), 1500: ("1.5k", "1500"), 15_000: ("15k",)}
 """Answers -> how the ICPL paper writes their number behind the names of its baselines."""
 REFERENCES = ("Human", "Sparse")
@@ -95,9 +101,20 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
     if method.asks_pairs:
         names = _name_by_queries(method, arm)
     elif arm.options:
-        known = RF_AGENT_ABLATIONS.get(arm.options[0]) if arm.method == "rf_agent" and len(arm.options) == 1 else None
+        known = RF_AGENT_ABLATIONS.get(tuple(sorted(arm.options))) if arm.method == "rf_agent" else None
         names = (known,) if known else ()
     return [row for row in read_published() if row.is_score_on(task) and row.method in names]
+
+
+def find_costs(task: str, arm: Arm) -> dict[str, Published]:
+    """What the RF-Agent paper prints that a search of 80 candidates by this method, as published, costs on this task:
+    by the names of tables here. Empty for others.
+    """
+    if arm.options or arm.is_control:
+        return {}
+    names = NAMES.get(arm.method, ())
+    rows = [row for row in read_published() if row.paper == "RF-Agent" and row.metric in TOKENS]
+    return {TOKENS[row.metric]: row for row in rows if row.method in names and row.task == task}
 
 
 def _name_by_queries(method: Method, arm: Arm) -> tuple[str, ...]:

@@ -125,6 +125,8 @@ def render_markdown(
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
         parts += [f"## {task}", _build_scores_table(own, plan, references), _build_costs_table(own)]
+        if costs := _build_printed_costs_table(own):
+            parts.append(costs)
         if learned := _build_learning_table(own):
             parts += [LEARNING_TEXT, learned]
         if not evaluated and (tests := _build_tests(own)):
@@ -313,6 +315,23 @@ def _build_costs_table(scores: Sequence[Score]) -> str:
         ],
         rows,
     )
+
+
+def _build_printed_costs_table(scores: Sequence[Score]) -> str:
+    """Tokens and dollars of a candidate as the RF-Agent paper prints them for 80, beside those of here."""
+    rows = []
+    for score in scores:
+        printed = published.find_costs(score.task, score.arm)
+        if not printed or not score.results:
+            continue
+        held = {"input tokens": [r.prompt_tokens for r in score.results]}
+        held["output tokens"] = [r.completion_tokens for r in score.results]
+        for name, values in held.items():
+            here = sum(values) / len(values) / score.arm.candidates
+            there = float(printed[name].value) / published.PRINTED_CANDIDATES
+            rows.append([score.arm.label, name, f"{here:.0f}", f"{there:.0f}", printed[name].note])
+    head = ["of a candidate", "", "here", "in the RF-Agent paper", "printed for"]
+    return render_table(head, rows) if rows else ""
 
 
 def _build_learning_table(scores: Sequence[Score]) -> str:

@@ -142,7 +142,12 @@ def rating(answer: str) -> float:
 _OPTIONS = (
     Option("budget", 80, "Trained candidates in all: N is not used, and the last round is cut.", low=2, high=2000),
     Option("search", "tree", "How the node to expand is found (others: ablations).", tuple(tree.SEARCHES)),
-    Option("actions", "all", "Which children an expansion makes (others: ablations).", tuple(actions.SETS)),
+    Option(
+        "actions",
+        "all",
+        "Which kinds of children an expansion makes; the others are written from their parent alone (ablations).",
+        tuple(actions.SETS),
+    ),
     Option("design_thought", True, "The model writes a design thought before the code."),
     Option("thought_align", True, "The thought is restated from the code that was trained."),
     Option("self_verify", True, "The model rates how well each reward fits the task, and the search heeds it."),
@@ -157,6 +162,7 @@ METHODS = (
         options=_OPTIONS,
         rounds=rounds,
         uses_metric=True,
+        revision=2,
     ),
     Method(
         "rf_agent_judged",
@@ -167,5 +173,6 @@ METHODS = (
         options=(*_OPTIONS, Option("reasons", True, "Show the model what a person wrote about the picks.")),
         rounds=rounds,
         chooses=False,
+        revision=2,
     ),
 )

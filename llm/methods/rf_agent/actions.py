@@ -63,7 +63,7 @@ class Action:
     """One way to make a child."""
 
     kind: str
-    """mutation, crossover, reasoning or different: what the ablation of action sets switches."""
+    """mutation, crossover, reasoning or different: what the ablation of action sets replaces; or plain, which does."""
     prompt: str
     """The file that says what to do."""
     move: str
@@ -76,6 +76,8 @@ PARAMETERS = Action("mutation", "rf_parameters", "other parameters", only_parent
 CROSSOVER = Action("crossover", "rf_crossover", "cross over", with_elites)
 PATH = Action("reasoning", "rf_path", "think along the path", along_path)
 DIFFERENT = Action("different", "rf_different", "a different form", with_other_branches)
+PLAIN = Action("plain", "rf_plain", "improve the parent", only_parent)
+"""What takes the place of the actions that an ablation leaves out."""
 EXPANSION = (STRUCTURE, STRUCTURE, PARAMETERS, PARAMETERS, CROSSOVER, CROSSOVER, PATH, DIFFERENT)
 
 SETS = {
@@ -85,18 +87,26 @@ SETS = {
     "mutation+reasoning": ("mutation", "reasoning"),
     "crossover+reasoning": ("crossover", "reasoning"),
     "mutation+crossover+reasoning": ("mutation", "crossover", "reasoning"),
+    "none": (),
 }
-"""The published ablation: an expansion without the other kinds, and therefore with fewer children."""
+"""The published ablation: which kinds an expansion keeps. The children of the others are written from their parent
+alone, so that there are as many.
+"""
 
 
 def expansion(actions: str) -> tuple[Action, ...]:
     """The children of one expansion, in order."""
-    return tuple(action for action in EXPANSION if action.kind in SETS[actions])
+    return tuple(action if action.kind in SETS[actions] else PLAIN for action in EXPANSION)
+
+
+def state(problem: Problem) -> str:
+    """The problem as every method states it, with the two writing tips that this paper adds."""
+    return problem_text(problem, render("rf_tips"))
 
 
 def first_prompt(problem: Problem, thinking: bool) -> Prompt:
     """What the initial children are written from."""
-    return Prompt(chat(render("rf_first", problem=problem_text(problem), thinking=_ask_for_thought(thinking))))
+    return Prompt(chat(render("rf_first", problem=state(problem), thinking=_ask_for_thought(thinking))))
 
 
 def expand_prompt(
@@ -105,7 +115,7 @@ def expand_prompt(
     """What one child of `parent` is written from."""
     text = fill_prompt(
         "rf_expand",
-        problem=problem_text(problem),
+        problem=state(problem),
         nodes=join_texts("\n\n", [node_text(shown) for shown in action.look(rng, root, parent)]),
         move=action.move,
         thinking=_ask_for_thought(thinking),

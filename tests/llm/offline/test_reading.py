@@ -34,11 +34,11 @@ def test_it_finds_both_programs_of_a_describe_prompt():
     experiment = Experiment(n=3)
     experiment.run()
     first, second, _ = (o[0] for o in experiment.got(type(experiment.requests[1])))
-    for shown in (Feedback(), Feedback(traces=False)):
+    for shown in (Feedback(), Feedback(described_traces=True)):
         reading = read(describe_prompt(PROBLEM, first, second, shown))
         assert reading.earlier.source == first.candidate.source
         assert reading.later.source == second.candidate.source
-        assert bool(reading.later.trace) is shown.traces
+        assert bool(reading.later.trace) is shown.described_traces
     assert read(experiment.of(Ask)[0].messages).inputs == {}
 
 

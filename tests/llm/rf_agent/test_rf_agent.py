@@ -8,6 +8,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.messages import trace_text
+from llm.methods import METHODS
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts, train
 
@@ -287,6 +288,7 @@ def test_without_design_thought_none_is_asked_for(finished_search):
 @pytest.mark.parametrize(
     "actions, moves",
     [
+        ("none", []),
         ("mutation", ["another structure", "other parameters"]),
         ("mutation+crossover", ["another structure", "other parameters", "cross over"]),
         ("mutation+reasoning", ["another structure", "other parameters", "think along the path"]),
@@ -300,8 +302,31 @@ def test_without_design_thought_none_is_asked_for(finished_search):
 def test_action_sets(actions, moves):
     experiment = run(budget=20, options={"actions": actions})
     used = {m for r in experiment.of(Write) for m in re.findall(r"^# Now: (.+)$", text(r), re.MULTILINE)}
-    assert used == set(moves)
-    assert sum(len(r.candidates) for r in experiment.of(Train)) == 20
+    assert used == {"improve the parent", *moves}
+    assert [len(r.candidates) for r in experiment.of(Train)] == [6, 8, 6], "as many children as with all actions"
+    plain = [r for r in experiment.of(Write) if "# Now: improve the parent" in text(r)]
+    assert all(text(r).count("Parent reward function") == 1 for r in plain)
+    assert not [
+        r for r in plain if re.search("# (Elite reward function|Reward function (on the path|of another))", text(r))
+    ]
+
+
+def test_its_writing_tips_are_those_of_the_paper():
+    """A bonus for the goal, no contradictory terms; no other method has them."""
+    for request in run(budget=14).of(Write):
+        assert "pay a bonus for reaching it" in text(request) and "want opposite things" in text(request)
+    other = Experiment(method="eureka", k=2, n=2)
+    other.run()
+    assert not [r for r in other.of(Write) if "bonus" in text(r)]
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(900)
+def test_a_search_of_512_candidates_ends():
+    """The budget of the paper's two-handed tasks: 64 expansions of one tree."""
+    experiment = run(budget=512)
+    assert sum(len(r.candidates) for r in experiment.of(Train)) == 512
+    assert METHODS["rf_agent"].rounds_of(6, 11, {"budget": 512}) == len(experiment.of(Train)) == 65
 
 
 # --- failures -----------------------------------------------------------------------------------------------------
