@@ -57,6 +57,7 @@ def test_the_example_is_checked_and_filmed(folder: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_command_line_trains_and_films_it(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "trainer.commands.train", "--task", "hopper", "--iterations", "1"]
     out = tmp_path / "out"

@@ -67,6 +67,7 @@ def bridge_device(monkeypatch):
     monkeypatch.setenv("PREFINE_DEVICE", "bridge:mujoco")
 
 
+@pytest.mark.exhaustive
 def test_a_locked_training_through_the_bridge_equals_one_without(bridge_device, run, tmp_path, monkeypatch):  # noqa: F811
     job = TrainJob("Cartpole", (*SOURCES, "def broken("), overrides=SHORT, film_at=())
     bridged = finished(run(tmp_path / "bridge", job), tmp_path / "bridge")

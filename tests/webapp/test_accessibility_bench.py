@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.webapp.sites import BROWSER, PATIENCE, serve
-from tests.webapp.test_accessibility import AXE, RUN
+from tests.webapp.test_accessibility import AXE, LOOKS, RUN
 from webapp.bench.urls import urlpatterns
 
 pytestmark = pytest.mark.slow
@@ -159,24 +159,38 @@ def site(tmp_path_factory):
         yield site
 
 
-def test_no_page_has_a_violation(site):
+@pytest.fixture(scope="module")
+def pages(site):
+    """A signed-in browser's page, and the addresses by name."""
     made = site.python(PAGES)
-    found = {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**BROWSER)
         context = browser.new_context(reduced_motion="reduce")
         context.set_default_timeout(PATIENCE)
         context.add_cookies([{**made["cookie"], "url": site.url}])
-        page = context.new_page()
-        for name, address in made["pages"].items():
-            for scheme, width in (("light", 1280), ("dark", 390)):
-                page.set_viewport_size({"width": width, "height": 800})
-                page.emulate_media(color_scheme=scheme)
-                if scheme == "light":
-                    assert page.goto(site.url + address).status == 200, name
-                    page.evaluate(AXE)
-                found[f"{name}, {scheme}"] = page.evaluate(RUN)
-                if page.evaluate("document.documentElement.scrollWidth") > width:
-                    found[f"{name}, {scheme}"].append("the page scrolls sideways")
+        yield context.new_page(), {name: site.url + path for name, path in made["pages"].items()}
         browser.close()
+
+
+def find_violations(page, address, scheme, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.emulate_media(color_scheme=scheme)
+    assert page.goto(address).status == 200, address
+    page.evaluate(AXE)
+    found = page.evaluate(RUN)
+    sideways = page.evaluate("document.documentElement.scrollWidth") > width
+    return found + ["the page scrolls sideways"] * sideways
+
+
+def test_no_page_has_a_violation(pages):
+    """Every second page as on a dark phone, the others light on a desktop."""
+    page, addresses = pages
+    found = {name: find_violations(page, at, *LOOKS[turn % 2]) for turn, (name, at) in enumerate(addresses.items())}
+    assert {name: violations for name, violations in found.items() if violations} == {}
+
+
+@pytest.mark.exhaustive
+def test_no_page_has_a_violation_in_the_other_look(pages):
+    page, addresses = pages
+    found = {name: find_violations(page, at, *LOOKS[1 - turn % 2]) for turn, (name, at) in enumerate(addresses.items())}
     assert {name: violations for name, violations in found.items() if violations} == {}

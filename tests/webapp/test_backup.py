@@ -168,6 +168,7 @@ def test_a_backup_is_whole_while_people_write(tmp_path):
     assert 12 < found["clips"] < len((tmp_path / "written").read_text().splitlines()) + 12 and not found["lost"]
 
 
+@pytest.mark.exhaustive
 def test_files_go_from_one_object_store_to_another(s3_server, tmp_path):
     files = {"clips/00000000-0000-4000-8000-000000000001.mp4": "film", "runs/a-1/job.json": "{}", "exports/x.zip": "z"}
     stack, file = embedded(tmp_path / "data"), tmp_path / "backup.zip"

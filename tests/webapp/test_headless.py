@@ -68,6 +68,7 @@ def test_a_stop_that_strikes_where_it_is_lost_ends_it_all_the_same(
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.exhaustive
 def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) -> None:
     data = embedded(tmp_path / "data", short_training.python(tmp_path / "python", iterations=400))
     plan = ["--task", "Cartpole", "--k", "2", "--n", "1"]

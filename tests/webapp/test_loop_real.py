@@ -74,6 +74,7 @@ class TestReal:
         said = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True).stdout
         assert found.task == "Cartpole" and said.startswith("Cartpole: mean of the metric over ")
 
+    @pytest.mark.exhaustive
     def test_rda_trains_with_sac_and_goes_on_from_its_best_policy(self) -> None:
         """Subtasks, rewards, training, analysis and reflection: nothing is made up but the small numbers."""
         row = create_experiment(method="rda", preset="quick-sac", k=2, n=2, overrides=TINY_SAC)

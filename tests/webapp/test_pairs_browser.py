@@ -144,6 +144,7 @@ def begin(people: int, queries: int) -> str:
 
 
 @pytest.mark.timeout(1200)
+@pytest.mark.exhaustive
 def test_a_persons_whole_way_in_a_real_experiment(tmp_path_factory, context: Any) -> None:
     python = short_training.python(tmp_path_factory.mktemp("python"))
     with serve(tmp_path_factory.mktemp("whole"), ["webapp.supervisor"], python, PREFINE_UNDO_SECONDS="1") as site:
