@@ -93,12 +93,11 @@ def test_a_grasp_is_seen_where_both_fingers_press():
 def test_a_finger_that_presses_alone_grasps_nothing():
     arm = Arm("PickCube", seed=4)
     cube, yaw = arm.get("obj_pos"), find_yaw(arm.get("obj_pose"))
-    side = point_down(yaw)[:, 1]
-    arm.move(cube + 0.1 * side + [0, 0, 0.05], CLOSED, 12, point_down(yaw))
-    arm.move(cube + 0.1 * side, CLOSED, 8, point_down(yaw))
+    beside = cube + 0.022 * point_down(yaw)[:, 1]
+    arm.move(beside + [0, 0, 0.06], CLOSED, 12, point_down(yaw))
     pressed = []
     for _ in range(12):
-        arm.move(cube, CLOSED, 1, point_down(yaw))
+        arm.move(beside + [0, 0, 0.02], CLOSED, 1, point_down(yaw))
         forces = arm.env._state.sensordata[0, 7:13].view(2, 3).norm(dim=-1)
         pressed.append((forces > 0.5).tolist())
         assert arm.get("is_grasped") == 0

@@ -128,8 +128,9 @@ def test_a_charger_is_in_its_socket(out, turn, good):
     goal, yaw = arm.get("goal_pos"), yaw_of(arm.get("goal_pose"))
     put(arm, goal - out * np.array([math.cos(yaw), math.sin(yaw), 0.0]), about(yaw + turn))
     arm.wait(1)
-    assert arm.succeeded is good
     assert arm.get("obj_to_goal_dist") == pytest.approx(out, abs=4e-3) or out > 0.016
+    arm.wait(5)  # it tilts on its pins, or falls
+    assert arm.succeeded is good
 
 
 def test_a_charger_turns_towards_its_socket():
