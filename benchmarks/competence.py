@@ -1,12 +1,12 @@
 """Does every task learn under its human-written reward? On two cores, several seeds, beside the papers' scores.
 
-    ./prefine benchmark competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--data var/bench/competence]
+    ./prefine benchmark competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--sparse]
 
 The preset is *long* where a task has one, *quick* elsewhere, or the one that is named.
 
 Trains task by task on all cores, the seeds of a task in one batch. What is in the data folder is read, not trained
-again, and a run that was stopped goes on; after a change of the task's folder (model, preset, reward) it is trained
-again. All tasks with a metric: some hours.
+again, and a run that was stopped goes on; after a change of what the task is made of (model, code, preset, reward,
+and what it shares with other tasks) it is trained again. All tasks with a metric: some hours.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import hashlib
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -42,6 +43,10 @@ NOTES = {
     "HumanoidJump": "It has no metric: people decide.",
 }
 TELL_SECONDS = 30.0
+ROOT = Path(__file__).resolve().parents[1]
+CODE = ("info.py", "observations.py", "task.py")
+INCLUDED = re.compile(r'<include\s+file="([^"]+)"')
+IMPORTED = re.compile(r"^from (simulation\.(?:tasks|robots)[\w.]*) import \(?\s*(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,31 @@ class Run:
 
 
 def folder_of(job: TrainJob, data: Path) -> Path:
-    """The folder of this job's run; another one when anything in the task's folder has changed."""
-    digest = hashlib.sha256(repr(asdict(preset_of(job))).encode())
-    for file in sorted(catalog.find_folder(job.task).iterdir()):
-        if file.is_file():
-            digest.update(file.read_bytes())
+    """The folder of this job's run; another one when preset, reward or anything that the task is made of changes."""
+    digest = hashlib.sha256(repr((asdict(preset_of(job)), job.sources)).encode())
+    for file in list_files(job.task):
+        digest.update(file.read_bytes())
     seeds = "-".join(map(str, job.seeds))
     return data / f"{job.task}-{job.preset}-{seeds}-{digest.hexdigest()[:10]}"
+
+
+def list_files(task: str) -> list[Path]:
+    """What a task is made of: its model, code and info, and what these include or import of other tasks and robots."""
+    folder = catalog.find_folder(task)
+    waiting = [folder / catalog.task(task).model_file, *(folder / name for name in CODE)]
+    found: set[Path] = set()
+    while waiting:
+        file = waiting.pop()
+        if file in found or not file.is_file():
+            continue
+        found.add(file)
+        text = file.read_text()
+        if file.suffix == ".xml":  # MuJoCo looks for all that is included from the model's own folder
+            waiting += [(folder / name).resolve() for name in INCLUDED.findall(text)]
+        for module, name in IMPORTED.findall(text):
+            path = ROOT / module.replace(".", "/")
+            waiting += [path.with_suffix(".py"), path / f"{name}.py"]
+    return sorted(found)
 
 
 def train(job: TrainJob, data: Path) -> list[Run]:
@@ -161,9 +184,14 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=scored, choices=tasks, metavar="TASK", help="all with a metric")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--preset", help="by default long where a task has one, quick elsewhere")
+    parser.add_argument("--sparse", action="store_true", help="under the sparse reward, where a task has one")
     parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and reuse those that are there")
     options = parser.parse_args()
-    print(f"Human-written rewards, {machine()}. RTS and last interval: means over the")
+    find_reward = catalog.sparse_reward if options.sparse else catalog.reference_reward
+    wanted = [task for task in options.tasks if find_reward(task)]
+    print(
+        f"{'Sparse' if options.sparse else 'Human-written'} rewards, {machine()}. RTS and last interval: means over the"
+    )
     print(f"exploring policies; evaluated: mean actions, {SEEDS} seeds of {EPISODES} whole episodes; +- is a standard")
     print("deviation over the training seeds. Seconds are those of training all of them, in one batch, on all cores.\n")
     names = (
@@ -171,13 +199,13 @@ def main() -> None:
     )
     print(f"| {names} | Sparse, printed | what differs |\n|---|---|---:|---:|---:|---:|---:|---:|---|---|---|")
     began = time.monotonic()
-    for done, task in enumerate(options.tasks):
+    for done, task in enumerate(wanted):
         seeds = tuple(dict.fromkeys(options.seeds))
-        sources = (catalog.reference_reward(task),) * len(seeds)
+        sources = (find_reward(task),) * len(seeds)
         preset = options.preset or ("long" if "long" in catalog.task(task).presets else "quick")
         job = TrainJob(task, sources, preset, seeds=seeds, film_at=(100,))
         print(row(task, preset, train(job, options.data)), flush=True)
-        print_progress(f"{done + 1} of {len(options.tasks)} tasks in {duration(time.monotonic() - began)}")
+        print_progress(f"{done + 1} of {len(wanted)} tasks in {duration(time.monotonic() - began)}")
 
 
 if __name__ == "__main__":

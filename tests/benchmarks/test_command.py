@@ -95,6 +95,14 @@ def test_a_changed_preset_or_seed_is_another_run(tmp_path):
     assert len(folders) == 3
 
 
+def test_a_figure_is_known_by_what_its_task_shares_too():
+    files = {task: {file.name for file in competence.list_files(task)} for task in ("PokeCube", "Ant")}
+    assert {"panda.xml", "tabletop.xml", "tabletop.py", "tabletop_info.py", "model.xml"} <= files["PokeCube"]
+    assert {"legged.py", "common.xml", "model.xml"} <= files["Ant"] and "panda.xml" not in files["Ant"]
+    folders = {file.parent.name for file in competence.list_files("PullCube")}
+    assert folders == {"pull_cube", "push_cube", "robots", "tasks"}
+
+
 def test_absent_peers_are_said():
     assert list_absent("Anymal", "gymnasium_that_is_not_there") == ["gymnasium_that_is_not_there is not installed."]
     assert list_absent("Anymal", "json") == ["json has no task like Anymal."]

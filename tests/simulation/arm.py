@@ -7,15 +7,22 @@ import mujoco
 import numpy as np
 import torch
 
+from simulation import catalog
 from simulation.environment import Environment, Step
+from simulation.rewards.contract import compile_reward
 
 OPEN, CLOSED = 1.0, -1.0
 SPEED = 3.0
 """How much of the way is asked for in one step, in units of what a full action moves a hinge."""
+FASTEST = 0.8
+"""Radians per second of a hinge under full actions."""
 
 
 class Arm:
-    """Drives the one world of a task's environment through its actions, as a policy would."""
+    """Drives the one world of a task's environment through its actions, as a policy would.
+
+    Each step also compares the task's sparse reward with its success test.
+    """
 
     def __init__(self, task: str, seed: int = 0, patient: bool = False) -> None:
         """`patient`: the episode's time never runs out, because a script is slower than a policy."""
@@ -23,6 +30,7 @@ class Arm:
         self.env = Environment(task, worlds=1, seed=seed)
         self.data = mujoco.MjData(self.env.model)
         self.step: Step | None = None
+        self.sparse = compile_reward(catalog.sparse_reward(task), task)
         self.path = [self.env.qpos(0)]
         self.mocap = [self.env.mocap(0)]
 
@@ -71,6 +79,8 @@ class Arm:
         if self.patient:
             self.env._state.progress_buf = torch.zeros(1, dtype=torch.int64)
         self.step = self.env.step(given[None])
+        solved = self.env._task.succeeded(self.env._state).float()
+        assert torch.equal(self.sparse(self.env.attributes)[0], solved), "the sparse reward is the success test"
         self.path.append(self.env.qpos(0))
         self.mocap.append(self.env.mocap(0))
 
@@ -88,20 +98,60 @@ class Arm:
             state["physics"][0, 1 + self.env.model.nq + index] = value
         self.env.load_state_dict(state)
 
-    def _find_hinges(self, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """Actions of the seven hinges, within [-1, 1]: damped least squares on place and rotation."""
+    def turn_hinges(self, place: Sequence[float], turn: np.ndarray, grip: float, near: float = 0.02) -> None:
+        """Turn all hinges to where the tool centre point is at a place, turned: far moves, past their limits."""
+        wanted = self._plan_hinges(np.asarray(place), turn)
+        for _ in range(80):
+            off = wanted - self.get("robot_qpos")[:7]
+            if self.ended or np.abs(off).max() < near:
+                return
+            self.act(np.append(limit(SPEED * off / 0.1), grip))
+
+    def drive(self, velocity: np.ndarray, grip: float) -> None:
+        """One step in which the tool centre point moves and turns by this velocity (6,), m/s and rad/s."""
+        jacobian, _ = self.linearise(np.zeros(3), np.eye(3))
+        self.act(np.append(limit(solve(jacobian, velocity) / FASTEST), grip))
+
+    def linearise(self, place: np.ndarray, turn: np.ndarray, hinges: np.ndarray | None = None) -> tuple:
+        """The tool centre point's Jacobian (6, 7), and how far it is from a place and a rotation (6,)."""
         model, data = self.env.model, self.data
         data.qpos[:] = self.env.qpos(0)
+        if hinges is not None:
+            data.qpos[:7] = hinges
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
         site = model.site("tcp").id
         linear, angular = np.zeros((3, model.nv)), np.zeros((3, model.nv))
         mujoco.mj_jacSite(model, data, linear, angular, site)
-        jacobian = np.vstack((linear, angular))[:, :7]
-        wanted = np.concatenate((place - data.site_xpos[site], find_turn(data.site_xmat[site], turn)))
-        change = jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + 1e-3 * np.eye(6), wanted)
-        action = SPEED * change / 0.1
-        return action / max(1.0, np.abs(action).max())
+        left = np.concatenate((place - data.site_xpos[site], find_turn(data.site_xmat[site], turn)))
+        return np.vstack((linear, angular))[:, :7], left
+
+    def _find_hinges(self, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Actions of the seven hinges, within [-1, 1], that lead towards a place and a rotation."""
+        return limit(SPEED * solve(*self.linearise(place, turn)) / 0.1)
+
+    def _plan_hinges(self, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Angles within the hinges' limits at which the point is there: the nearest ones of those that are found."""
+        now, (low, high) = self.env.qpos(0)[:7], self.env.model.jnt_range[:7].T
+        found = []
+        for start in (now, *(now + np.random.default_rng(0).normal(0.0, 0.5, (12, 7)))):
+            hinges = start
+            for _ in range(80):
+                jacobian, left = self.linearise(place, turn, hinges)
+                hinges = np.clip(hinges + np.clip(solve(jacobian, left, 1e-4), -0.3, 0.3), low, high)
+            missed = np.abs(left).max()
+            found.append((100 * missed * (missed > 1e-3) + np.abs(hinges - now).max(), hinges))
+        return min(found, key=lambda one: one[0])[1]
+
+
+def solve(jacobian: np.ndarray, wanted: np.ndarray, damping: float = 1e-3) -> np.ndarray:
+    """Damped least squares: how the hinges change where the point is to change by `wanted` (6,)."""
+    return jacobian.T @ np.linalg.solve(jacobian @ jacobian.T + damping * np.eye(6), wanted)
+
+
+def limit(action: np.ndarray) -> np.ndarray:
+    """The same direction with all entries within [-1, 1]."""
+    return action / max(1.0, np.abs(action).max())
 
 
 def find_turn(now: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -119,6 +169,12 @@ def point_down(yaw: float) -> np.ndarray:
     """The fingers point straight down; the hand is turned by this angle about the vertical."""
     side, down = np.array([math.sin(yaw), -math.cos(yaw), 0.0]), np.array([0.0, 0.0, -1.0])
     return np.column_stack((np.cross(side, down), side, down))
+
+
+def lean_forward(angle: float) -> np.ndarray:
+    """The fingers point down where the angle is 0, and back to the robot's base at pi / 2."""
+    cosine, sine = math.cos(angle), math.sin(angle)
+    return np.array([[cosine, 0.0, sine], [0.0, 1.0, 0.0], [-sine, 0.0, cosine]]) @ point_down(0.0)
 
 
 def find_yaw(pose: np.ndarray, symmetry: float = math.pi / 2) -> float:

@@ -11,6 +11,7 @@ from simulation import catalog, mujoco_models
 from simulation.environment import Environment
 from simulation.robots.tabletop import REST, lay, to_normal, to_pose
 from tests.simulation.arm import CLOSED, OPEN, Arm, find_yaw, point_down
+from tests.simulation.syntax import check_syntax
 
 
 def grasped_cube() -> Arm:
@@ -23,9 +24,11 @@ def grasped_cube() -> Arm:
     return arm
 
 
-def test_control_is_twenty_times_a_second_in_every_task_of_the_table():
+def test_every_task_of_the_table_is_controlled_twenty_times_a_second_and_has_a_sparse_reward():
     found = [info for info in catalog.tasks().values() if "tcp_pose" in info.inputs]
     assert {(info.control_dt, info.substeps) for info in found} == {(0.05, 5)}
+    for info in found:
+        assert check_syntax(catalog.sparse_reward(info.name), info.name).ok, info.name
 
 
 def test_uniform_noise_becomes_normal():

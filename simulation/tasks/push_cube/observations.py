@@ -1,4 +1,4 @@
-"""PushCube: a robot arm of seven hinges with a two-finger gripper, and a cube on a table."""
+"""PushCube: a robot arm with a two-finger gripper pushes a cube away from itself, onto a disc on the table."""
 
 from typing import Any
 
@@ -9,7 +9,9 @@ def compute_observations(env: Any) -> None:
     """Run after every control step (0.05 s). All tensors are float32, one row per environment; world frame, z up, the
     table top at z = 0. A pose (num_envs, 7) is a position in m and a quaternion xyzw.
 
-    The robot's base is at (-0.615, 0, 0); it looks along +x. The cube, 0.04 m wide, is to be pushed along +x to a disc.
+    The robot, an arm of seven hinges, has its base at (-0.615, 0, 0) and looks along +x. The cube, 0.04 m wide, lies
+    before it. The disc lies beyond the cube, farther from the base: the cube is to be pushed along +x, from its near
+    side, at smaller x.
 
     env.robot_qpos, env.robot_qvel: (num_envs, 9), seven hinge angles in rad from the base to the hand, then how far
         each finger is from the hand's middle, 0 (closed) to 0.04 m; and their velocities

@@ -1,0 +1,12 @@
+import torch
+from typing import Tuple, Dict
+from torch import Tensor
+
+
+def compute_reward(cube_pos: Tensor, goal_pos: Tensor, robot_qvel: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
+    # the cube is on the disc and the arm stands still
+    apart = torch.norm(cube_pos[:, 0:2] - goal_pos[:, 0:2], dim=-1)
+    still = torch.amax(torch.abs(robot_qvel[:, 0:7]), dim=-1) <= 0.2
+    done = (apart < 0.05) & still
+    done = done.float()
+    return done, {"done": done}

@@ -1,0 +1,11 @@
+import torch
+from typing import Tuple, Dict
+from torch import Tensor
+
+
+def compute_reward(obj_pos: Tensor, goal_pos: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
+    # the cube is on the disc and on the table
+    apart = torch.norm(obj_pos[:, 0:2] - goal_pos[:, 0:2], dim=-1)
+    done = (apart < 0.1) & (obj_pos[:, 2] < 0.025)
+    done = done.float()
+    return done, {"done": done}
