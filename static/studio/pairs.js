@@ -12,14 +12,15 @@
     const find = (name) => root.querySelector(`[data-${name}]`), press = (name) => root.querySelector(`[data-do="${name}"]`);
     const stage = find("stage"), card = find("card"), help = document.getElementById("help");
     const token = root.querySelector("[name=csrfmiddlewaretoken]").value, kept = `prefine pairs ${root.dataset.address}`;
+    const samples = root.dataset.samples && JSON.parse(root.dataset.samples), practice = find("practice");
     const decks = [], past = [];
     let outbox = remembered(), sending = false, state = { done: 0, total: 0, left: "" };
     let shownAt = 0, acted = performance.now(), resting = false, over = false, pressed = 0;
     let last = outbox.reduce((most, one) => Math.max(most, one.sequence), 0);
 
     /** A browser that keeps nothing still sends what it can. */
-    function remembered() { try { return JSON.parse(localStorage.getItem(kept) || "[]"); } catch { return []; } }
-    function remember() { try { localStorage.setItem(kept, JSON.stringify(outbox)); } catch { /* full, or switched off */ } }
+    function remembered() { if (samples) return []; try { return JSON.parse(localStorage.getItem(kept) || "[]"); } catch { return []; } }
+    function remember() { if (!samples) try { localStorage.setItem(kept, JSON.stringify(outbox)); } catch { /* full, or switched off */ } }
 
     // --- the pairs ---
     function make(pair) {
@@ -103,6 +104,7 @@
       answeredAt = Date.now();
       flash(given);
       if (sinceRest >= REST_AFTER && decks.length) rest();
+      if (practice) { over = true; practice.elements.answer.value = given; practice.requestSubmit(); }
       show();
     }
     function undo() {
@@ -124,7 +126,7 @@
       send();
     }
     async function send() {
-      if (sending) return;
+      if (sending || samples) return;
       sending = true;
       const sent = outbox.slice(0, MOST_SENT);
       try {
@@ -229,6 +231,7 @@
     root.close = () => { removeEventListener("keydown", keys); removeEventListener("online", send); for (const timer of [holding, beating, looking]) clearInterval(timer); };
 
     draw();
+    if (samples) take({ done: 0, total: samples.length, left: "", pairs: samples });
     send();
   }
 

@@ -1,6 +1,9 @@
 """The practice trial: the page of a round, feedback, and nothing of it kept as a vote."""
 
+import json
 import re
+from html import unescape
+from typing import Any
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -129,7 +132,26 @@ def test_two_videos_where_a_round_has_two():
     someone = rows.participant(rows.study(practice=True, k=2))
     assert {tile.name for tile in practice.make_tiles(someone, 2)} == {"still", "falls"}
     assert len(practice.make_tiles(someone, 3)) == 3
-    assert "these two" in practice.make_page_context(someone, 2, films.PRESENTATION)["ask"]
+    plan = someone.study.arms.get()
+    assert "these two" in practice.make_page_context(someone, plan, films.PRESENTATION)["ask"]
+
+
+def test_people_who_answer_pairs_practise_with_one(client: Any) -> None:
+    person = rows.participant(rows.study(practice=True, task="Cartpole", method="prefppo", k=1, n=1))
+    Participant.objects.update(practised_at=None)
+    page = client.get(person.get_absolute_url()).content.decode()
+    samples = json.loads(unescape(re.search(r'data-samples="([^"]*)"', page)[1]))
+    assert "it does not count" in page and len(samples) == 1
+    left = samples[0]["left"]
+    told = send(client, person, answer="equal")
+    assert "you may say so too" in told
+    client.post(reverse("practice", args=[person.token]), {"then": "again"})
+    told = send(client, person, answer="left")
+    assert ("You chose what most people choose." in told) == ("still" in left)
+    assert ("You chose video A as the best" in told) == ("falls" in left)
+    client.post(reverse("practice", args=[person.token]), {"then": "on"})
+    person.refresh_from_db()
+    assert person.practised_at is not None
 
 
 def test_the_page_is_left_alone_while_somebody_looks_at_the_feedback(client, person):

@@ -49,6 +49,7 @@ def arm_with(study, name):
 
 
 def test_every_page_is_there_and_writes_nothing(staff, study):
+    rows.arm(study, "Pairs", task="Cartpole", method="prefppo", k=1, n=1)
     before = counts()
     for name in preview_samples.STATES:
         html = shown(staff, study, name, arm=arm_with(study, name).pk).content.decode().partition("</style>")[2]

@@ -41,9 +41,11 @@ HARMLESS = {
     ("experiments", "0016_final_answers"),
     ("notices", "0002_sessions"),
     ("comparisons", "0008_six_experiments"),
+    ("review", "0009_gold_pairs"),
 }
 """Migrations with which older processes read and write as before: one adds to rows what pages do without, one lets a
-request have several notices, where older processes write one, one proposes another number of experiments.
+request have several notices, where older processes write one, one proposes another number of experiments, one
+constrains rows that they do not write.
 """
 
 

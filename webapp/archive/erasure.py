@@ -12,7 +12,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db import connection, transaction
-from django.db.models import DateTimeField, Model, Q
+from django.db.models import DateTimeField, Model, Q, QuerySet
 from django.utils import timezone
 
 from webapp.archive import redaction
@@ -26,7 +26,7 @@ from webapp.base.store import store
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
 from webapp.review import pairs
-from webapp.review.models import GoldSet, Vote
+from webapp.review.models import GoldPair, GoldSet, Vote
 from webapp.studies.models import Assignment, Outcome, Participant, Study, new_token
 from webapp.votes.models import Evaluator, Pair, Poll
 
@@ -76,7 +76,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
             _redact_experiment(experiment, people)
         else:
             redaction.redact_copies(experiment, *_collect_personal_words(experiment, people))
-            counts += _delete_gold_sets(experiment) + _delete_experiment(experiment)
+            counts += _delete_gold(experiment) + _delete_experiment(experiment)
     answered = pairs.find_pairs_of(keys)
     counts += _delete_rows(keys)
     pairs.pool_again(answered)  # the policies that learned from them learn without them from their next session on
@@ -109,18 +109,23 @@ def _delete_experiment(experiment: Experiment) -> Counter[str]:
     return _count(Experiment.objects.get(pk=experiment.pk).delete())
 
 
-def _delete_gold_sets(experiment: Experiment) -> Counter[str]:
-    """Delete the gold sets that show the experiment's films, and record it in the audit log of their studies."""
-    uses = Q(best__iteration__experiment=experiment) | Q(worst__iteration__experiment=experiment)
-    sets = GoldSet.objects.filter(uses)
-    for study in Study.objects.filter(gold_sets__in=sets).distinct():
-        record(
-            "system",
-            "lost gold sets: their films are of data that was deleted",
-            study,
-            sets=sets.filter(study=study).count(),
-        )
-    return _count(sets.delete())
+def _delete_gold(experiment: Experiment) -> Counter[str]:
+    """Delete the gold sets and gold pairs that show the experiment's films, and record it in the audit log of their
+    studies.
+    """
+    of_sets = Q(best__iteration__experiment=experiment) | Q(worst__iteration__experiment=experiment)
+    of_pairs = Q(better__session__request__experiment=experiment) | Q(worse__session__request__experiment=experiment)
+    counts: Counter[str] = Counter()
+    found: dict[str, QuerySet[Any]] = {
+        "sets": GoldSet.objects.filter(of_sets),
+        "pairs": GoldPair.objects.filter(of_pairs),
+    }
+    for kind, rows in found.items():
+        for study in Study.objects.filter(pk__in=rows.values("study")):
+            lost = {kind: rows.filter(study=study).count()}
+            record("system", f"lost gold {kind}: their films are of data that was deleted", study, **lost)
+        counts += _count(rows.delete())
+    return counts
 
 
 def _redact_experiment(experiment: Experiment, people: Sequence[Participant]) -> None:

@@ -11,7 +11,16 @@ from pathlib import Path
 from django.db import connection
 from django.utils import timezone
 
-from webapp.archive import audit_rows, choices, derived_files, dictionary, questionnaire_tables, readme, result_files
+from webapp.archive import (
+    answered_pairs,
+    audit_rows,
+    choices,
+    derived_files,
+    dictionary,
+    questionnaire_tables,
+    readme,
+    result_files,
+)
 from webapp.archive.bundle import Bundle, JsonRows, Report, compute_sha256, ignore_progress
 from webapp.archive.models import Export
 from webapp.archive.questionnaire_tables import QuestionnaireTables
@@ -123,13 +132,19 @@ def _write_tables(bundle: Bundle, scope: Scope, reader: RowReader, names: Pseudo
         else:
             counts[table.file] = write_table(bundle, table, partial(reader.read_rows, model))
     bundle.write_csv(f"{choices.FILE}.csv", list(choices.COLUMNS), choices.list_rows(scope, names))
+    bundle.write_csv(f"{answered_pairs.FILE}.csv", list(answered_pairs.COLUMNS), answered_pairs.list_rows(scope, names))
     result_files.write_result_files(bundle, scope, names)
     answers = QuestionnaireTables(scope, names)
     bundle.write_csv(f"{questionnaire_tables.FILE}.csv", answers.list_header(), answers.list_rows())
     bundle.write_csv(
         f"{questionnaire_tables.CODEBOOK}.csv", list(questionnaire_tables.CODEBOOK_COLUMNS), answers.list_codebook()
     )
-    described = {choices.FILE: choices.COLUMNS, **result_files.TABLES, **questionnaire_tables.TABLES}
+    described = {
+        choices.FILE: choices.COLUMNS,
+        answered_pairs.FILE: answered_pairs.COLUMNS,
+        **result_files.TABLES,
+        **questionnaire_tables.TABLES,
+    }
     lines = [[file, name, *about, ""] for file, columns in described.items() for name, about in columns.items()]
     entries = list(dictionary.list_entries(TABLES.values()))
     lines += [[e.file, e.column, e.kind, e.unit, e.meaning, e.rule] for e in entries]

@@ -18,6 +18,7 @@ What is here
                    the scores that people gave in questionnaires
   rounds.csv       the pick of every judged round, with its score
   choices.csv      every video or answer in every confirmed choice: who, where on the page, best or worst, score
+  pairs.csv        every answer about two segments of a training: who, session, which was better, gold pairs
   results.ipynb    a notebook that reads these and redraws the figures, intervals and tests of the results page
   results.R        the same in R
   questionnaires.csv  what people answered: a row for each person and moment, a column for each variable

@@ -11,7 +11,7 @@ from webapp.bench.data import views as data
 from webapp.bench.experiments import example_problems, time_left, worker_page
 from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import views as experiments
-from webapp.bench.studies import gold, languages, pilots, prolific_page, wizard
+from webapp.bench.studies import gold, gold_pairs, languages, pilots, prolific_page, wizard
 from webapp.bench.studies import views as studies
 from webapp.bench.studies.link_sheet import link_sheet
 from webapp.bench.studies.questionnaires import answers as questionnaire_answers
@@ -88,6 +88,7 @@ study_patterns: list[URLPattern | URLResolver] = [
     path("studies/<int:pk>/", studies.study, name="study"),
     path("studies/<int:pk>/setup/", wizard.setup, name="study_setup"),
     path("studies/<int:pk>/setup/gold/", gold.gold, name="study_gold"),
+    path("studies/<int:pk>/setup/gold-pairs/", gold_pairs.gold_pairs, name="study_gold_pairs"),
     path("studies/<int:pk>/setup/<slug:name>/", wizard.step, name="study_step"),
     path("studies/<int:pk>/status/", studies.status, name="study_status"),
     path("studies/<int:pk>/invite/", studies.invite, name="study_invite"),

@@ -11,9 +11,10 @@ from pathlib import Path
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from llm import methods
 from trainer.preferences import exchange
 from webapp.experiments import events, jobs
-from webapp.experiments.models import Clip, Experiment, Job, PairSession, Request, Segment, SegmentPair
+from webapp.experiments.models import Clip, Experiment, Job, LoopSettings, PairSession, Request, Segment, SegmentPair
 
 SKIPPED = "skip"
 
@@ -21,6 +22,16 @@ SKIPPED = "skip"
 def asks_people(experiment: Experiment) -> bool:
     """Whether people answer the pairs that its policy asks about."""
     return experiment.asks_pairs and experiment.judge_info.asks_people
+
+
+def read_seconds(plan: LoopSettings) -> float:
+    """How long the segments are that people compare; 0: whole episodes."""
+    return float(methods.method(plan.method).value_of("seconds", plan.options))
+
+
+def read_queries(plan: LoopSettings) -> int:
+    """How many pairs its policy asks about in all sessions."""
+    return int(methods.method(plan.method).value_of("queries", plan.options))
 
 
 def begin_session(experiment: Experiment, request: Request, queries: exchange.Queries) -> None:

@@ -109,7 +109,8 @@ def _find_waiting_for(session: PairSession, channel: Notice.Channel) -> list[tup
 
 def _lacks_answers_of(session: PairSession, person: Participant) -> bool:
     """Whether a session lacks answers, and the person has not answered all of its pairs."""
-    answered = PairScreening.objects.filter(participant=person, released_at=None).exclude(answer="")
+    answered = PairScreening.objects.filter(participant=person, pair__session=session, released_at=None)
+    answered = answered.exclude(answer="")
     left = session.pairs.filter(answer="").exclude(pk__in=answered.values("pair"))
     return left.exists() and pairs.lacks_answers(session)
 

@@ -56,15 +56,16 @@ def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
 def serve_segment(request: HttpRequest, token: str, side: str, content_type: str) -> HttpResponseBase:
     """The video or the still of one side of a pair; both sides are sent at equal length."""
     screening = (
-        PairScreening.objects.select_related("pair__first", "pair__second")
+        PairScreening.objects.select_related("pair__first", "pair__second", "gold__better", "gold__worse")
         .filter(token=strip_nul(token), participant__withdrawn_at=None)
+        .exclude(pair=None, gold=None)
         .first()
     )
     if screening is None or side not in ("left", "right"):
         return HttpResponse(status=404)
-    shown = screening.left if side == "left" else screening.right
+    shown = screening.sides[side == "right"]
     film = content_type == "video/mp4"
-    names = [segment.video if film else segment.poster for segment in (screening.left, screening.right)]
+    names = [segment.video if film else segment.poster for segment in screening.sides]
     try:
         size = padding.round_up_longest(names, padding.FREE_BOX if film else 0)
     except StoreError as error:

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from webapp.experiments.models import Candidate, Clip, Request, Segment, SegmentPair
+from webapp.experiments.models import Candidate, Clip, PairSession, Request, Segment, SegmentPair
 from webapp.studies.models import Participant, Study, new_token
 
 WATCH_SECONDS = 5
@@ -85,10 +85,34 @@ class Vote(models.Model):
         return f"{self.request.title}: best {self.best}, worst {self.worst or 'none'}"
 
 
-class PairScreening(models.Model):
-    """A pair of segments as one participant sees it, and what they answered."""
+class GoldPair(models.Model):
+    """Two segments of past sessions; an experimenter says which is better. No reward model learns from it."""
 
-    pair = models.ForeignKey(SegmentPair, on_delete=models.CASCADE, related_name="screenings")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="gold_pairs")
+    better = models.ForeignKey(Segment, on_delete=models.PROTECT, related_name="+")
+    worse = models.ForeignKey(Segment, on_delete=models.PROTECT, related_name="+")
+
+    def __str__(self) -> str:
+        return f"better {self.better}, worse {self.worse}"
+
+    @property
+    def shown(self) -> tuple[Segment, Segment]:
+        return self.better, self.worse
+
+    def clean(self) -> None:
+        if self.better_id == self.worse_id:
+            raise ValidationError("Better and worse must be two different segments.")
+
+
+class PairScreening(models.Model):
+    """A pair of segments as one participant sees it, and what they answered: a pair of a training or a gold pair."""
+
+    pair = models.ForeignKey(SegmentPair, null=True, on_delete=models.CASCADE, related_name="screenings")
+    """Null: a gold pair."""
+    gold = models.ForeignKey(GoldPair, null=True, on_delete=models.SET_NULL, related_name="screenings")
+    """The first of its two is the better one. Null: no gold pair, or one that is gone."""
+    mixed_into = models.ForeignKey(PairSession, null=True, on_delete=models.CASCADE, related_name="gold_screenings")
+    """The session among whose pairs a gold pair was shown."""
     participant = models.ForeignKey(Participant, on_delete=models.CASCADE, related_name="pair_screenings")
     token = models.CharField(max_length=64, unique=True, default=new_token)
     swapped = models.BooleanField()
@@ -116,18 +140,26 @@ class PairScreening(models.Model):
             models.UniqueConstraint(
                 fields=["pair", "copy"], condition=Q(released_at=None), name="one_viewer_per_answer_of_a_pair"
             ),
+            models.UniqueConstraint(fields=["gold", "participant"], name="one_gold_pair_per_viewer"),
+            models.CheckConstraint(
+                condition=Q(pair__isnull=True) ^ Q(mixed_into__isnull=True), name="pair_of_a_training_or_gold"
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.pair}, as {self.participant} sees it"
+        return f"{self.pair or 'gold pair'}, as {self.participant} sees it"
 
     @property
-    def left(self) -> Segment:
-        return self.pair.second if self.swapped else self.pair.first
+    def sides(self) -> tuple[Segment, Segment]:
+        """Left and right. The pair, or the gold pair, is there."""
+        shown = (self.pair.first, self.pair.second) if self.pair else self.gold.shown  # type: ignore[union-attr]
+        return (shown[1], shown[0]) if self.swapped else shown
 
     @property
-    def right(self) -> Segment:
-        return self.pair.first if self.swapped else self.pair.second
+    def pressed(self) -> str:
+        """The answer as the page showed it: A, B, equal or skip."""
+        letters = ("B", "A") if self.swapped else ("A", "B")
+        return {"first": letters[0], "second": letters[1]}.get(self.answer, self.answer)
 
 
 class TrialPlan(models.Model):
@@ -142,6 +174,11 @@ class TrialPlan(models.Model):
     )
     repeated = models.PositiveSmallIntegerField(
         default=0, help_text="Earlier rounds shown again in a new order. Two or more tell how consistent a person is."
+    )
+    gold_pairs = models.PositiveSmallIntegerField(
+        default=0,
+        db_default=0,
+        help_text="Where people answer pairs: so many whose answer you know are among each person's. Add them below.",
     )
 
     def __str__(self) -> str:

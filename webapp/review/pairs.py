@@ -23,6 +23,7 @@ from llm.records import ANSWERS
 from webapp.base.database import read_now
 from webapp.experiments import loop, pairs
 from webapp.experiments.models import Clip, Experiment, PairSession, SegmentPair
+from webapp.review import gold_pairs
 from webapp.review.models import PairScreening
 from webapp.studies import assigning
 from webapp.studies.models import Participant
@@ -57,11 +58,9 @@ class State:
     shown: tuple[PairScreening, ...]
     """The pairs to answer next, in order."""
     done: int
-    """Answers so far, of everybody."""
+    """Answers so far, of everybody; and the person's own to gold pairs."""
     total: int
-    """Answers that the session needs."""
-    mine: int
-    """The person's own."""
+    """Answers that the session needs, and the person's gold pairs."""
     seconds_left: float | None
     """None before it can be said."""
 
@@ -85,10 +84,10 @@ def follow(participant: Participant, session: PairSession, changes: Sequence[Cha
         session = PairSession.objects.select_related("request").get(pk=session.pk)
         if session.status == PairSession.Status.OPEN:
             for change in sorted(changes, key=lambda one: one.sequence):
-                _take(participant, session, change, _count_copies(experiment))
+                _take(participant, session, change, assigning.count_copies(experiment))
             if experiment.live and not experiment.paused:
-                _give(participant, session, _count_copies(experiment))
-        return _describe(participant, session, _count_copies(experiment))
+                _give(participant, session, assigning.count_copies(experiment))
+        return _describe(participant, session, assigning.count_copies(experiment))
 
 
 def settle_due_sessions(experiments: Iterable[Experiment] | None = None) -> int:
@@ -108,14 +107,14 @@ def list_waiting_sessions() -> QuerySet[PairSession]:
 
 def lacks_answers(session: PairSession) -> bool:
     """Whether people should still answer pairs of a session."""
-    copies = _count_copies(session.request.experiment)
+    copies = assigning.count_copies(session.request.experiment)
     return session.status == PairSession.Status.OPEN and min(_count_answers(session), default=copies) < copies
 
 
 def count_given(experiment: Experiment) -> tuple[int, int] | None:
     """How many answers the open session has, and how many it needs; None where no session is open."""
     session = pairs.find_open_session(experiment)
-    return None if session is None else _sum_answers(_count_answers(session), _count_copies(experiment))
+    return None if session is None else _sum_answers(_count_answers(session), assigning.count_copies(experiment))
 
 
 def release_pairs(experiment: Experiment, **_: Any) -> None:
@@ -126,8 +125,8 @@ def release_pairs(experiment: Experiment, **_: Any) -> None:
 
 
 def find_pairs_of(people: Sequence[int]) -> list[int]:
-    """The pairs that these people answered."""
-    found = PairScreening.objects.filter(participant__in=people).exclude(answer="")
+    """The pairs of trainings that these people answered."""
+    found = PairScreening.objects.filter(participant__in=people, pair__isnull=False).exclude(answer="")
     return list(found.values_list("pair", flat=True).distinct())
 
 
@@ -152,19 +151,13 @@ def turn(answer: str, swapped: bool) -> str:
     return dict(zip(("left", "right"), sides, strict=True)).get(answer, answer)
 
 
-def _count_copies(experiment: Experiment) -> int:
-    """How many people answer each pair."""
-    members = list(assigning.find_members(experiment))
-    return max(1, min(members[0].arm.overlap, len(members))) if members else 1
-
-
 def _take(participant: Participant, session: PairSession, change: Change, copies: int) -> None:
     """Save a change, unless it is late or repeated. Where others have answered the pair meanwhile, it is kept and does
     not count.
     """
     answer = change.answer
-    mine = PairScreening.objects.filter(participant=participant, token=change.token, pair__session=session)
-    row = mine.select_related("pair").first()
+    mine = PairScreening.objects.filter(participant=participant, token=change.token)
+    row = mine.filter(Q(pair__session=session) | Q(mixed_into=session)).first()
     if row is None or change.sequence <= row.sequence or answer not in ("", "left", "right", "equal", "skip"):
         return
     copy = _find_free_copy(row, copies) if row.released_at is not None else None
@@ -198,21 +191,41 @@ def _give(participant: Participant, session: PairSession, copies: int) -> None:
     held = PairScreening.objects.filter(pair__session=session, answer="", released_at=None)
     mine = held.filter(participant=participant)
     mine.update(offered_at=Now())
-    members = max(1, assigning.find_members(session.request.experiment).count())
-    missing = min(AHEAD, max(LEAST_AHEAD, -(-session.pairs.count() * copies // members))) - mine.count()
+    share = _count_share(session, copies)
+    golds = gold_pairs.find_due(participant, session, share)
+    missing = min(AHEAD, max(LEAST_AHEAD, share)) - mine.count() - gold_pairs.count_held(participant, session)
     if missing <= 0:
         return
     _release_silent(held.exclude(participant=participant))
-    given = PairScreening.objects.filter(participant=participant).filter(Q(released_at=None) | ~Q(answer=""))
+    given = PairScreening.objects.filter(participant=participant, pair__session=session)
+    given = given.filter(Q(released_at=None) | ~Q(answer=""))
     free = session.pairs.filter(answer="").exclude(pk__in=given.values("pair"))
     standing = Count("screenings", filter=Q(screenings__released_at=None))
-    for pair in free.annotate(standing=standing).filter(standing__lt=copies).order_by("standing", "number")[:missing]:
-        taken = set(pair.screenings.filter(released_at=None).values_list("copy", flat=True))
-        offer = {"copy": min(set(range(copies)) - taken), "offered_at": Now(), "released_at": None}
-        new = {"swapped": bool(random.SystemRandom().getrandbits(1))}
-        PairScreening.objects.update_or_create(
-            pair=pair, participant=participant, defaults=offer, create_defaults=offer | new
-        )
+    offered = list(
+        free.annotate(standing=standing).filter(standing__lt=copies).order_by("standing", "number")[:missing]
+    )
+    before = given.count()
+    for _turn in range(missing):
+        if golds and (not offered or golds[0].place <= before):
+            gold_pairs.offer(participant, session, golds.pop(0).pair)
+        elif offered:
+            _offer(participant, offered.pop(0), copies)
+            before += 1
+
+
+def _offer(participant: Participant, pair: SegmentPair, copies: int) -> None:
+    taken = set(pair.screenings.filter(released_at=None).values_list("copy", flat=True))
+    offer = {"copy": min(set(range(copies)) - taken), "offered_at": Now(), "released_at": None}
+    new = {"swapped": bool(random.SystemRandom().getrandbits(1))}
+    PairScreening.objects.update_or_create(
+        pair=pair, participant=participant, defaults=offer, create_defaults=offer | new
+    )
+
+
+def _count_share(session: PairSession, copies: int) -> int:
+    """How many of a session's pairs each person answers, if all do their part."""
+    members = max(1, assigning.find_members(session.request.experiment).count())
+    return -(-session.pairs.count() * copies // members)
 
 
 def _release_silent(held: QuerySet[PairScreening]) -> None:
@@ -223,15 +236,17 @@ def _release_silent(held: QuerySet[PairScreening]) -> None:
 def _describe(participant: Participant, session: PairSession, copies: int) -> State:
     standing = PairScreening.objects.filter(pair__session=session, released_at=None)
     mine = standing.filter(participant=participant)
-    shown = mine.filter(answer="", pair__answer="").select_related("pair__first", "pair__second")
+    golds = gold_pairs.find_shown(participant, session)
+    shown = list(mine.filter(answer="", pair__answer="")) + list(golds.filter(answer="").exclude(gold=None))
     if session.status != PairSession.Status.OPEN:
-        shown = shown.none()
-    counts = _count_answers(session)
-    done, total = _sum_answers(counts, copies)
+        shown = []
+    done, total = _sum_answers(_count_answers(session), copies)
+    done += golds.exclude(answer="").count()
+    total += golds.count() + len(gold_pairs.find_due(participant, session, _count_share(session, copies)))
     others = standing.filter(answer="").exclude(participant=participant).values("participant").distinct().count()
     each = _measure_pace(participant)
     left = None if each is None else each * max(total - done, 0) / (1 + others)
-    return State(tuple(shown), done, total, mine.exclude(answer="").count(), left)
+    return State(tuple(sorted(shown, key=lambda row: row.pk)), done, total, left)
 
 
 def _find_asked(session: PairSession) -> QuerySet[SegmentPair]:
@@ -270,7 +285,7 @@ def _settle(session: PairSession) -> bool:
     except Experiment.DoesNotExist:
         return False
     answered = PairScreening.objects.filter(pair__session=session, released_at=None).exclude(answer="")
-    lacking = min(_count_answers(session), default=0) < _count_copies(experiment)
+    lacking = min(_count_answers(session), default=0) < assigning.count_copies(experiment)
     newest = answered.aggregate(at=Max("answered_at"))["at"]
     age = (read_now() - newest).total_seconds() if newest else -1.0  # negative where a clock was set back
     if lacking or 0 <= age < settings.UNDO_SECONDS:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from webapp.review.models import Trial, Vote
+from django.db.models import QuerySet
+
+from webapp.review.models import PairScreening, Trial, Vote
 from webapp.studies.models import Participant, Study
 
 
@@ -37,6 +39,11 @@ class Quality:
     """Votes cast sooner after the page was opened, by the server's clock, than the videos can be watched."""
     unwatched: int = 0
     """Votes whose page had not seen every video watched for long enough."""
+    pairs: int = 0
+    """Answers to pairs of a training, with skips; those that do not count, because others were first, left out."""
+    skipped: int = 0
+    gold_pairs: tuple[bool, ...] = ()
+    """For each gold pair that the person did not skip: whether the known one was preferred."""
     flags: tuple[str, ...] = ()
     """Sentences about what an experimenter should look at."""
 
@@ -61,18 +68,32 @@ def assess_study(study: Study) -> dict[Participant, Quality]:
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None).select_related("screening")
     by_trial: dict[int, list[Trial]] = {}
     by_vote: dict[int, list[Vote]] = {}
+    by_pair: dict[int, list[PairScreening]] = {}
     for trial in trials:
         by_trial.setdefault(trial.participant_id, []).append(trial)
     for vote in votes:
         by_vote.setdefault(vote.screening.participant_id, []).append(vote)
+    for row in find_standing_pairs(study):
+        by_pair.setdefault(row.participant_id, []).append(row)
     return {
-        person: _assess(by_trial.get(person.pk, []), by_vote.get(person.pk, []))
+        person: _assess(*(rows.get(person.pk, []) for rows in (by_trial, by_vote, by_pair)))  # type: ignore[arg-type]
         for person in people
-        if person.pk in by_trial or person.pk in by_vote
+        if any(person.pk in rows for rows in (by_trial, by_vote, by_pair))
     }
 
 
-def _assess(trials: list[Trial], votes: list[Vote]) -> Quality:
+def find_standing_pairs(study: Study) -> QuerySet[PairScreening]:
+    """The answers about pairs of a study's people, gold pairs too."""
+    rows = PairScreening.objects.filter(participant__in=study.participants.without_pilots(), released_at=None)
+    return rows.exclude(answer="").order_by("answered_at", "pk")
+
+
+def is_gold_right(row: PairScreening) -> bool | None:
+    """Whether an answer to a gold pair prefers the known one, its first; None for other pairs and for skips."""
+    return None if row.pair_id is not None or row.answer in ("", "skip") else row.answer == "first"
+
+
+def _assess(trials: list[Trial], votes: list[Vote], pairs: list[PairScreening]) -> Quality:
     judged = [trial for trial in trials if not (trial.cannot_tell or trial.broken)]
     attention = tuple(_is_as_expected(trial) for trial in trials if trial.kind == Trial.Kind.ATTENTION)
     gold = tuple(
@@ -83,7 +104,11 @@ def _assess(trials: list[Trial], votes: list[Vote]) -> Quality:
     repeated = tuple(compare_repeat(trial) for trial in judged if trial.kind == Trial.Kind.REPEATED)
     hasty, unwatched = sum(map(_is_hasty, votes)), sum(map(_is_unwatched, votes))
     undecided = sum(trial.kind != Trial.Kind.ATTENTION and (trial.cannot_tell or trial.broken) for trial in trials)
-    found = Quality(attention, gold, repeated, undecided, len(votes), hasty, unwatched)
+    asked = [row for row in pairs if row.pair_id is not None]
+    skipped = sum(row.answer == "skip" for row in asked)
+    gold_pairs = tuple(right for row in pairs if (right := is_gold_right(row)) is not None)
+    checks = (len(asked), skipped, gold_pairs)
+    found = Quality(attention, gold, repeated, undecided, len(votes), hasty, unwatched, *checks)
     return replace(found, flags=tuple(_find_flags(found)))
 
 
@@ -118,6 +143,8 @@ def _find_flags(found: Quality) -> Iterable[str]:
     for name, passed in (("attention", found.attention), ("gold", found.gold)):
         if not all(passed):
             yield f"failed {passed.count(False)} of {len(passed)} {name} trials"
+    if not all(found.gold_pairs):
+        yield f"failed {found.gold_pairs.count(False)} of {len(found.gold_pairs)} gold pairs"
     if found.consistency is not None and found.chance is not None and found.consistency <= found.chance:
         yield "repeated picks agree no better than chance"
     if found.hasty:

@@ -35,6 +35,12 @@ def find_members(experiment: Experiment) -> QuerySet[Assignment]:
     return places.filter(experiment=experiment).select_related("arm", "participant")
 
 
+def count_copies(experiment: Experiment) -> int:
+    """How many people answer each pair of segments."""
+    members = list(find_members(experiment))
+    return max(1, min(members[0].arm.overlap, len(members))) if members else 1
+
+
 def find_participants(experiment: Experiment) -> list[Participant]:
     """The participants whose choices the experiment follows, in the order they came; empty outside studies."""
     return [place.participant for place in experiment.assignments.all()]

@@ -14,7 +14,7 @@ TITLE = Study._meta.get_field("title").max_length or 120
 
 @transaction.atomic
 def copy_study(study: Study) -> Study:
-    """A draft with the same texts, arms, questions, questionnaires, extra sets and gold sets.
+    """A draft with the same texts, arms, questions, questionnaires, extra sets, gold sets and gold pairs.
 
     The copy has no participants, its open link is off, and it has no completion codes, which belong to one study.
     """
@@ -31,6 +31,7 @@ def copy_study(study: Study) -> Study:
         *study.translations.all(),
         *study.questions.all(),
         *study.gold_sets.all(),
+        *study.gold_pairs.all(),
         *plans,
     ]
     arms: dict[int, int] = {}

@@ -130,9 +130,9 @@ def _make_entry_page(participant: Participant) -> Page:
 def _make_first_steps_page(participant: Participant, experiment: Experiment) -> Page | None:
     """A page that comes once, before the first round."""
     study = participant.study
-    if study.practice and participant.practised_at is None and not experiment.asks_pairs:
+    if study.practice and participant.practised_at is None:
         return Page(
-            "practice", practice_trial.make_page_context(participant, experiment.k, find_presentation(experiment))
+            "practice", practice_trial.make_page_context(participant, experiment, find_presentation(experiment))
         )
     if participant.understood_at is None and study.questions.exists():
         return Page("check", {}, str(participant.attempts))

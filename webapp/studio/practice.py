@@ -6,8 +6,9 @@ the same page.
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from django.utils.translation import gettext_noop
 
 from webapp.base.text_lines import split_lines
 from webapp.experiments.kinds import judge
+from webapp.experiments.models import LoopSettings
 from webapp.studies.models import Participant
 from webapp.studio.presentation import Presentation
 
@@ -62,10 +64,12 @@ def make_tiles(participant: Participant, k: int) -> list[PracticeTile]:
     return [PracticeTile(letter, name) for letter, name in zip(LETTERS, names, strict=False)]
 
 
-def make_page_context(participant: Participant, k: int, presentation: Presentation) -> dict[str, Any]:
-    """The context of the practice trial's page, which is the page of a round."""
+def make_page_context(participant: Participant, plan: LoopSettings, presentation: Presentation) -> dict[str, Any]:
+    """The context of the practice trial's page, which is the page of a round, or of pairs where people answer these."""
+    k = 2 if plan.asks_pairs else plan.k
     shown = make_tiles(participant, k)
     return {
+        "samples": make_samples([shown[:2]]) if plan.asks_pairs else "",
         "practice": True,
         "action": reverse("practice", args=[participant.token]),
         "screening": {"token": f"practice {participant.token}", "watch_seconds": WATCH_SECONDS},
@@ -78,6 +82,18 @@ def make_page_context(participant: Participant, k: int, presentation: Presentati
         "tags_worst": split_lines(participant.study.reasons_worst) or presentation.tags_worst,
         **presentation.make_practice_context(shown),
     }
+
+
+def make_samples(pairs: Sequence[Sequence[PracticeTile]]) -> str:
+    """Practice clips as the script of the page of pairs reads them; it sends no answers about them."""
+    sides = ("left", "right")
+    rows = [
+        {"token": str(number)}
+        | {side: tile.video for side, tile in zip(sides, pair, strict=True)}
+        | {f"{side}_still": tile.poster for side, tile in zip(sides, pair, strict=True)}
+        for number, pair in enumerate(pairs)
+    ]
+    return json.dumps(rows)
 
 
 def make_feedback_context(
@@ -107,8 +123,10 @@ def _session_key(participant: Participant) -> str:
 
 def parse_choice(posted: Mapping[str, str], letters: list[str], filmed: bool) -> dict[str, str] | str:
     """The letters chosen, or a sentence that says what is wrong with the choice."""
-    if "cannot_tell" in posted:
+    if "cannot_tell" in posted or posted.get("answer") in ("equal", "skip"):
         return {}
+    if posted.get("answer") in ("left", "right"):
+        return dict(zip(("best", "worst"), letters if posted["answer"] == "left" else letters[1::-1], strict=False))
     best, worst = posted.get("best", ""), posted.get("worst", "")
     if best not in letters or worst not in letters:
         return (

@@ -101,16 +101,16 @@ def _make_task_context(plan: Arm) -> Context:
 
 
 def _make_practice_page(study: Study, plan: Arm) -> Page:
-    return Page("practice", practice.make_page_context(make_participant(study), plan.k, find_presentation(plan)))
+    return Page("practice", practice.make_page_context(make_participant(study), plan, find_presentation(plan)))
 
 
 def _make_practised_page(study: Study, plan: Arm) -> Page:
-    person = make_participant(study)
-    shown = find_presentation(plan)
-    (best, _), (worst, _) = practice.make_feedback_context(person, plan.k, {}, shown)["usual"]
+    person, shown = make_participant(study), find_presentation(plan)
+    context = practice.make_page_context(person, plan, shown)
+    (best, _), (worst, _) = practice.make_feedback_context(person, context["k"], {}, shown)["usual"]
     choice = {"best": best.letter, "worst": worst.letter}
-    action = practice.make_page_context(person, plan.k, shown)["action"]
-    return Page("practised", practice.make_feedback_context(person, plan.k, choice, shown) | {"action": action})
+    feedback = practice.make_feedback_context(person, context["k"], choice, shown)
+    return Page("practised", feedback | {"action": context["action"]})
 
 
 def _make_waiting_page(study: Study, plan: Arm, in_line: bool) -> Page:
@@ -130,6 +130,13 @@ def _make_review_page(study: Study, plan: Arm, judgement: Judgement, count: int)
         plan.task_info, places, lambda: [_make_tried(plan, place) for place in range(count)]
     )
     return replace(page, context=page.context | _make_task_context(plan) | read)
+
+
+def _make_pairs_page(study: Study, plan: Arm) -> Page:
+    """Pairs of practice clips, which the page's script shows one after another."""
+    shown = [(first, second) for first in make_clips(4) for second in make_clips(4) if first.name != second.name]
+    context = {"session": {"number": 1}, "address": "", "samples": practice.make_samples(shown)}
+    return Page("pairs", context | _make_task_context(plan))
 
 
 def _make_tried(plan: Arm, place: int) -> TriedSource:
@@ -170,12 +177,16 @@ def _plain_page(name: str, **context: Any) -> Callable[[Study, Arm], Page]:
 
 
 def _has_rounds(study: Study, plan: Arm) -> bool:
-    """Whether people judge rounds, and not pairs, which a script asks for one after another."""
+    """Whether people judge rounds, and not pairs of segments."""
     return not plan.asks_pairs
 
 
+def _has_segments(study: Study, plan: Arm) -> bool:
+    return plan.asks_pairs
+
+
 def _has_practice(study: Study, plan: Arm) -> bool:
-    return study.practice and _has_rounds(study, plan)
+    return study.practice
 
 
 def _has_questions(study: Study, plan: Arm) -> bool:
@@ -206,6 +217,7 @@ STATES: dict[str, State] = {
     "review": State(
         "A round", ROUNDS, lambda s, p: _make_review_page(s, p, judge.JUDGEMENT, count_shown(p)), _has_rounds
     ),
+    "pairs": State("Pairs of videos", ROUNDS, _make_pairs_page, _has_segments),
     "pair": State("Two once more", ROUNDS, lambda s, p: _make_review_page(s, p, compare.JUDGEMENT, 2), _has_pairs),
     "final": State(
         "Final choice", ROUNDS, lambda s, p: _make_review_page(s, p, choose.JUDGEMENT, p.n), _has_final_choice

@@ -12,7 +12,7 @@ TABLES = (
         "How many extra sets each participant judged while the robots practised, to check the answers.",
         root="study",
         path="study",
-        columns={"study": link(), "attention": keep(), "gold": keep(), "repeated": keep()},
+        columns={"study": link(), "attention": keep(), "gold": keep(), "repeated": keep(), "gold_pairs": keep()},
     ),
     Table(
         "review.GoldSet",
@@ -26,6 +26,19 @@ TABLES = (
             "best": link("Known to be the best."),
             "worst": link("Known to be the worst."),
             "whole_round": keep(),
+        },
+    ),
+    Table(
+        "review.GoldPair",
+        "gold_pairs",
+        "Segments of which an experimenter said which is better; those of other studies are left out.",
+        root="study",
+        path="study",
+        inside=("better__session__request__experiment", "worse__session__request__experiment"),
+        columns={
+            "study": link(),
+            "better": link("Known to be better."),
+            "worse": link("Known to be worse."),
         },
     ),
     Table(
@@ -75,10 +88,12 @@ TABLES = (
         "pair_answers",
         "Pairs of segments as each participant saw them, and what they answered.",
         root="experiment",
-        path="pair__session__request__experiment",
+        path="pair__session__request__experiment|mixed_into__request__experiment",
         person="participant",
         columns={
-            "pair": link(),
+            "pair": link("Empty: a gold pair, from which no policy learned."),
+            "gold": link("The gold pair; its first segment is the better one. Empty where it is not in the export."),
+            "mixed_into": link("The session among whose pairs a gold pair was shown."),
             "participant": link(),
             "token": TOKEN,
             "swapped": keep("Whether the second segment was on the left, as A; drawn at random."),

@@ -132,7 +132,8 @@ def build_overview(study: Study) -> StudyOverview:
 def _count_answers(study: Study) -> Counter[int]:
     """Standing votes, and answers to pairs, of each person."""
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None)
-    answers = PairScreening.objects.filter(participant__study=study, released_at=None).exclude(answer="")
+    answers = PairScreening.objects.filter(participant__study=study, pair__isnull=False, released_at=None)
+    answers = answers.exclude(answer="")
     found = Counter(dict(votes.values_list("screening__participant").annotate(count=Count("pk"))))
     found.update(dict(answers.order_by().values_list("participant").annotate(count=Count("pk"))))
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from webapp.archive.study_answers import measure_seconds
@@ -12,11 +12,25 @@ from webapp.base.statistics import answer_quality
 from webapp.base.statistics.answer_quality import Agreement, Bias, Times
 from webapp.experiments.models import Candidate, Iteration
 from webapp.review import quality
-from webapp.review.models import Vote
+from webapp.review.models import PairScreening, Vote
 from webapp.review.quality import Quality
 from webapp.studies.models import Arm, Participant, Study
 
 TOO_FEW = "too few"
+
+
+@dataclass(frozen=True)
+class PairAnswers:
+    """What people answered about pairs of segments; gold pairs are counted in `quality`."""
+
+    count: int
+    equal: int
+    skipped: int
+    sides: Bias | None
+    """A or B, of those with a preference."""
+    agreement: Agreement | None
+    """Among several people who answered one pair: first better, equal, second better, ordinal."""
+    times: Times | None
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,8 @@ class Answers:
     times: Times | None
     by_round: dict[int, list[float]]
     """Seconds to the answer, by round."""
+    pairs: PairAnswers | None
+    """None where nobody was asked about pairs."""
     quality: dict[Participant, Quality]
     scores: dict[Arm, dict[str, list[float | None]]]
     """By arm: RTS of the pick of every round, one line per experiment; without arms that have no metric."""
@@ -54,9 +70,33 @@ def read_answers(study: Study) -> Answers:
         agreement=answer_quality.measure_agreement(list_ratings(decided), "ordinal"),
         times=answer_quality.summarize_times([measure_seconds(vote) for vote in decided]),
         by_round=dict(sorted(rounds.items())),
+        pairs=_read_pairs([row for row in quality.find_standing_pairs(study) if row.pair_id is not None]),
         quality=quality.assess_study(study),
         scores={arm: lines for arm in study.arms.all() if (lines := _read_scores(arm))},
     )
+
+
+def _read_pairs(rows: list[PairScreening]) -> PairAnswers | None:
+    if not rows:
+        return None
+    sides = [("A", "B").index(row.pressed) for row in rows if row.pressed in ("A", "B")]
+    return PairAnswers(
+        count=len(rows),
+        equal=sum(row.answer == "equal" for row in rows),
+        skipped=sum(row.answer == "skip" for row in rows),
+        sides=answer_quality.measure_position_bias([(side, 2) for side in sides]),
+        agreement=answer_quality.measure_agreement(list_pair_ratings(rows), "ordinal"),
+        times=answer_quality.summarize_times([row.seconds for row in rows if row.seconds is not None]),
+    )
+
+
+def list_pair_ratings(rows: Iterable[PairScreening]) -> list[dict[Hashable, float]]:
+    """Per person: pair -> 1 first better, 0 equal, -1 second better."""
+    raters: dict[int, dict[Hashable, float]] = defaultdict(dict)
+    for row in rows:
+        if row.answer in (values := {"first": 1.0, "equal": 0.0, "second": -1.0}):
+            raters[row.participant_id][row.pair_id] = values[row.answer]
+    return list(raters.values())
 
 
 def _list_places(votes: list[Vote], field: str) -> list[tuple[int, int]]:
@@ -101,8 +141,10 @@ def build_quality_table(study: Study, found: dict[Participant, Quality]) -> Tabl
         (
             person.label,
             one.votes,
+            one.pairs,
             _format_share(one.attention),
             _format_share(one.gold),
+            _format_share(one.gold_pairs),
             one.consistency,
             one.chance,
             one.hasty,
@@ -112,7 +154,8 @@ def build_quality_table(study: Study, found: dict[Participant, Quality]) -> Tabl
         for person, one in found.items()
     )
     columns = (
-        *("participant", "votes", "attention passed", "gold right", "consistency", "by chance"),
+        *("participant", "votes", "pairs", "attention passed", "gold right", "gold pairs right", "consistency"),
+        "by chance",
         *("hasty", "not watched", "flags"),
     )
     return Table("quality", f"Checks of {study}", columns, rows, "Flagged, never dropped.")
@@ -129,9 +172,7 @@ def build_summary_table(study: Study, found: Answers) -> Table:
         ("could not judge", found.undecided, None),
     ]
     if found.times:
-        quarters = found.times.quarters
-        spread = f"quartiles {quarters[0]:.1f} and {quarters[1]:.1f} s" if quarters else "too few for quartiles"
-        rows.append(("seconds to the answer, median", found.times.median, spread))
+        rows.append(("seconds to the answer, median", found.times.median, _format_quarters(found.times)))
     for name, bias in (("best", found.best_places), ("worst", found.worst_places)):
         if bias:
             rows.append(
@@ -145,7 +186,28 @@ def build_summary_table(study: Study, found: Answers) -> Table:
         one = found.agreement
         interval = f"95% interval {one.low:.2f} to {one.high:.2f}; {one.raters} raters, {one.units} videos"
         rows.append(("Krippendorff's alpha (ordinal)", one.alpha, interval))
+    rows += _list_pair_rows(found.pairs) if found.pairs else []
     return Table("answers", f"Answers of {study}", ("what", "value", "in detail"), tuple(rows))
+
+
+def _list_pair_rows(found: PairAnswers) -> list[tuple[str, str | int | float | None, str | None]]:
+    rows: list[tuple[str, str | int | float | None, str | None]] = [
+        ("answers to pairs", found.count, f"{found.equal} equal, {found.skipped} skipped")
+    ]
+    if found.times:
+        rows.append(("seconds to the answer of a pair, median", found.times.median, _format_quarters(found.times)))
+    if found.sides:
+        p = TOO_FEW if found.sides.p is None else found.sides.p
+        rows.append(("side of the better one: p that sides play no part", p, _format_counts(found.sides)))
+    if one := found.agreement:
+        interval = f"95% interval {one.low:.2f} to {one.high:.2f}; {one.raters} raters, {one.units} pairs"
+        rows.append(("pairs: Krippendorff's alpha (ordinal)", one.alpha, interval))
+    return rows
+
+
+def _format_quarters(times: Times) -> str:
+    quarters = times.quarters
+    return f"quartiles {quarters[0]:.1f} and {quarters[1]:.1f} s" if quarters else "too few for quartiles"
 
 
 def _format_counts(bias: Bias) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from webapp.archive.study_results import NO_CHOICE, OUTCOMES_LEFT_OUT, Result
 from webapp.base.paper_table import Cell, Table
 from webapp.base.statistics.answer_quality import measure_agreement, summarize_times
 from webapp.base.statistics.proportions import clopper_pearson
-from webapp.bench.studies.reliability import list_ratings
+from webapp.bench.studies.reliability import list_pair_ratings, list_ratings
 from webapp.bench.studies.results import StudyResults, describe_counts, format_interval
-from webapp.review.models import Vote
-from webapp.review.quality import Quality
+from webapp.review.models import PairScreening, Vote
+from webapp.review.quality import Quality, find_standing_pairs
 from webapp.studies.models import Arm, Outcome, Participant, Study
 
 ERASED, NOT_BEGUN, UNDER_WAY, COUNTED = "erased", "not begun", "still taking part", "counted"
@@ -136,10 +136,24 @@ def _measure_part(result: Result) -> float | None:
     return (person.finished_at - person.consented_at).total_seconds()
 
 
+CHECKS = {
+    "gold sets answered right": "gold",
+    "gold pairs answered right": "gold_pairs",
+    "attention checks passed": "attention",
+}
+"""What a row of the agreement table says -> the field of Quality."""
+
+
+def _select_pairs(answered: Iterable[PairScreening], experiments: set[int] | None) -> list[PairScreening]:
+    of = ((row, row.pair.session.request.experiment_id) for row in answered if row.pair)
+    return [row for row, experiment in of if experiments is None or experiment in experiments]
+
+
 def build_agreement_table(study: Study, found: StudyResults, answers: dict[Participant, Quality]) -> Table:
-    """Panels, gold sets, attention checks and repeated rounds, for all and by arm; only what was asked."""
+    """Panels, pairs, gold sets, gold pairs, attention checks, repeated rounds: for all and by arm; what was asked."""
     of_people = Vote.objects.filter(screening__participant__in=study.participants.without_pilots(), undone_at=None)
     votes = list(of_people.filter(cannot_tell=False).select_related("screening", "request").order_by("pk"))
+    answered = find_standing_pairs(study).filter(pair__isnull=False).select_related("pair__session__request")
     groups: list[tuple[str, set[int] | None]] = [("all", None)]
     if len(found.arms) > 1:
         groups += [(arm.name, {r.experiment.pk for r in found.results if r.arm == arm}) for arm in found.arms]
@@ -152,7 +166,10 @@ def build_agreement_table(study: Study, found: StudyResults, answers: dict[Parti
                 f"95% interval {alpha.low:.2f} to {alpha.high:.2f}; {alpha.raters} raters, {alpha.units} candidates"
             )
             rows.append(("panels: Krippendorff's alpha (ordinal)", name, alpha.alpha, detail))
-        for words, field in (("gold sets answered right", "gold"), ("attention checks passed", "attention")):
+        if alpha := measure_agreement(list_pair_ratings(_select_pairs(answered, experiments)), "ordinal"):
+            detail = f"95% interval {alpha.low:.2f} to {alpha.high:.2f}; {alpha.raters} raters, {alpha.units} pairs"
+            rows.append(("pairs: Krippendorff's alpha (ordinal)", name, alpha.alpha, detail))
+        for words, field in CHECKS.items():
             passed = [right for person in people if person in answers for right in getattr(answers[person], field)]
             if passed:
                 interval = clopper_pearson(sum(passed), len(passed))

@@ -51,7 +51,12 @@ STEPS = {
     "check": "Check and open",
 }
 """Step -> its title, in order. The last one holds no form."""
-BESIDE = {"gold": "bench:study_gold", "questionnaires": "bench:questionnaires", "translate": "bench:study_texts"}
+BESIDE = {
+    "gold": "bench:study_gold",
+    "gold_pairs": "bench:study_gold_pairs",
+    "questionnaires": "bench:questionnaires",
+    "translate": "bench:study_texts",
+}
 """Pages beside the steps, with their addresses; that of translations ends with a language."""
 STARTS: dict[str, type[StartForm | CopyForm]] = {"compare": StartComparisonForm, "one": StartForm, "copy": CopyForm}
 

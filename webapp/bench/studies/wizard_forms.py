@@ -170,7 +170,7 @@ Codes = inlineformset_factory(
 class TrialsForm(forms.ModelForm):
     class Meta:
         model = TrialPlan
-        fields = ["attention", "repeated", "gold"]
+        fields = ["attention", "repeated", "gold", "gold_pairs"]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -185,4 +185,6 @@ class TrialsForm(forms.ModelForm):
                 data[name] = 0
         if data.get("gold") and not self.instance.study.gold_sets.exists():
             self.add_error("gold", "Choose gold sets first: there are none yet.")
+        if data.get("gold_pairs") and not self.instance.study.gold_pairs.exists():
+            self.add_error("gold_pairs", "Choose gold pairs first: there are none yet.")
         return data

@@ -12,7 +12,7 @@ from typing import Any
 
 from django.conf import settings
 
-from llm import methods, records
+from llm import records
 from simulation import catalog
 from simulation.rollout_statistics import state_statistics
 from trainer import launch
@@ -162,8 +162,7 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
     asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
     if not experiment.judge_info.asks_people:
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
-    seconds = methods.method(experiment.method).value_of("seconds", experiment.options)
-    steps = count_segment_steps(float(seconds), catalog.task(experiment.task))
+    steps = count_segment_steps(pairs.read_seconds(experiment), catalog.task(experiment.task))
     return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)
 
 
