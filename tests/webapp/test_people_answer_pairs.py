@@ -378,3 +378,27 @@ def test_a_huge_number_is_refused() -> None:
     body = '{"changes": [{"token": "x", "answer": "left", "sequence": 1e300}]}'
     sent = Client().post(reverse("pairs", args=[person.token]), body, content_type="application/json")
     assert sent.status_code == 400
+
+
+def test_the_experiments_page_counts_pairs_from_when_people_see_them() -> None:
+    person = start_person()
+    rows.create_round(person)
+    session = rows.open_pairs(person, pairs=3)
+    staff = Client()
+    staff.force_login(bench_rows.create_staff())
+    address = reverse("bench:experiment", args=[session.request.experiment.public_id])
+    assert "</dt><dd>0</dd>" in staff.get(address).text.partition("Pairs asked")[2][:80]
+    PairSession.objects.update(opened_at=timezone.now())
+    page = staff.get(address).text
+    assert "</dt><dd>3</dd>" in page.partition("Pairs asked")[2][:80]
+    assert "people answer" in page.partition('aria-current="step"')[2][:600]
+
+
+def test_the_waiting_page_speaks_of_one_robot(client: Client) -> None:
+    person = start_person()
+    page = html(client.get(person.get_absolute_url()))
+    assert (
+        "Getting ready" in page
+        and "when it has practised a little" in page
+        and "they" not in page.partition("<main")[2]
+    )

@@ -93,5 +93,5 @@ def test_while_a_model_looks_at_a_round_nothing_falls_back_and_nobody_is_told():
     wait = films.describe_wait(now, 6)
     assert (wait.headline, wait.percent, wait.left) == ("The videos are almost ready", 99, "about one minute left")
     assert wait.path == films.describe_wait(replace(now, phase="filming"), 6).path
-    assert films.describe_progress(now) == "The first videos are almost ready."
+    assert films.describe_progress(now, 6) == "The first videos are almost ready."
     assert answers.describe_wait(now, 6).path == answers.describe_wait(replace(now, phase="training"), 6).path

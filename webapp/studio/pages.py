@@ -106,7 +106,8 @@ def find_page(participant: Participant) -> Page:
     if experiment is None:
         return _make_questionnaire_page(participant) or Page("between")
     if participant.instructed_at is None:
-        progress_text = find_presentation(experiment).describe_progress(progress.read_progress(experiment))
+        now = progress.read_progress(experiment)
+        progress_text = find_presentation(experiment).describe_progress(now, experiment.k)
         return Page("instruction", {"progress": progress_text, **_make_task_context(participant, experiment)})
     return (
         _make_first_steps_page(participant, experiment)

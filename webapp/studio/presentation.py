@@ -40,7 +40,7 @@ class Presentation:
     """What people are asked to do, to be translated where it is shown."""
     tags_best: tuple[str, ...]
     tags_worst: tuple[str, ...]
-    describe_progress: Callable[[Progress], str]
+    describe_progress: Callable[[Progress, int], str]
     """What the robots do while somebody reads the first pages; empty if they do nothing."""
     describe_wait: Callable[[Progress, int], Wait]
     """(progress of the experiment, K) -> what the waiting page says."""

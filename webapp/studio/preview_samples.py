@@ -90,7 +90,8 @@ def _make_consent_page(study: Study, plan: Arm) -> Page:
 
 def _make_instruction_page(study: Study, plan: Arm) -> Page:
     now = make_progress(plan, plan.medium.waiting_phase, 0.1, None)
-    return Page("instruction", {"progress": find_presentation(plan).describe_progress(now), **_make_task_context(plan)})
+    told = find_presentation(plan).describe_progress(now, plan.k)
+    return Page("instruction", {"progress": told, **_make_task_context(plan)})
 
 
 def _make_task_context(plan: Arm) -> Context:

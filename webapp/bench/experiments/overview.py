@@ -23,7 +23,7 @@ from webapp.comparisons import experiment_results
 from webapp.experiments import figures, held_up, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import find_asked_model
-from webapp.experiments.models import Experiment, Job, LanguageModel, Request
+from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
 from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.experiments.working_time import WorkingTime, read_working_time
 from webapp.review import pairs, panels
@@ -104,6 +104,10 @@ class ExperimentOverview:
 
     @property
     def pairs_asked(self) -> int:
+        """Where people answer, pairs count from when these could see them."""
+        if self.experiment.judge_info.asks_people:
+            opened = SegmentPair.objects.exclude(session__opened_at=None)
+            return opened.filter(session__request__experiment=self.experiment).count()
         return sum(one.asked for one in self.learning)
 
     @property

@@ -13,6 +13,7 @@ from webapp.experiments import progress
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
+from webapp.experiments.pairs import find_open_session
 from webapp.experiments.working_time import WorkingTime
 from webapp.review import panels
 
@@ -79,6 +80,8 @@ class Round:
     """Which candidates had the same score as the best or the worst, where the judge goes by scores."""
     pooled: tuple[panels.PanelResult, ...]
     reused: tuple[ReusedTraining, ...]
+    answering: bool = False
+    """Whether its training has stopped for people to answer pairs."""
 
     @property
     def number(self) -> int:
@@ -139,13 +142,17 @@ class Round:
 
     @property
     def phase(self) -> str:
-        """What the round waits for: writing, training, picking (a person), judging (a model); or done, or failed."""
+        """What the round waits for: writing, training, answering (people, pairs), picking (a person), judging (a
+        model); or done, or failed.
+        """
         if any(step.status == Request.Status.FAILED for step in self.steps):
             return "failed"
         if self.iteration.aside:
             return "set aside"
         if self.iteration.finished_at:
             return "done"
+        if self.answering:
+            return "answering"
         waiting = next((KINDS[step.kind] for step in self.steps if step.status == Request.Status.OPEN), None)
         if waiting is None:
             return "trained"
@@ -166,6 +173,8 @@ def read_rounds(
     keys = {candidate.pk: candidate.key for candidate in candidates}
     highest = max((abs(score) for candidate in candidates if (score := _get_score(candidate)) is not None), default=0)
     rows = []
+    session = find_open_session(experiment)
+    asked_about = session.request.payload["iteration"] if session else None
     for iteration in experiment.iterations.all():
         own = tuple(job for job in jobs if iteration_of.get(job.request_id) == iteration.number)
         fractions = _read_fractions(own)
@@ -185,7 +194,8 @@ def read_rounds(
         )
         taken, statistics = tuple(steps[iteration.number]), tuple(pooled[iteration.number])
         copied = tuple(training for training in reused if training.iteration == iteration.number)
-        rows.append(Round(iteration, cards, taken, own, describe_ties(tied), statistics, copied))
+        answering = iteration.number == asked_about
+        rows.append(Round(iteration, cards, taken, own, describe_ties(tied), statistics, copied, answering))
     return tuple(rows)
 
 

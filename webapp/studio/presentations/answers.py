@@ -99,7 +99,7 @@ def describe_wait(now: Progress, k: int) -> Wait:
     return Wait(headline, percent, describe_wait_left(now), _(STAGES[phase]), path, _(TIME_UNKNOWN))
 
 
-def describe_progress(now: Progress) -> str:
+def describe_progress(now: Progress, k: int) -> str:
     """What happens while somebody reads the first pages."""
     return (
         _("The first answers are ready.")

@@ -18,6 +18,11 @@ STAGES = {
     "training": gettext_noop("Practising"),
     "filming": gettext_noop("Making the videos"),
 }
+IN_LINE_ALONE = {
+    "writing": gettext_noop("Your robot waits for its turn to get ready"),
+    "training": gettext_noop("Your robot waits for a free practice room"),
+    "filming": gettext_noop("The videos wait for their turn to be made"),
+}
 IN_LINE = {
     "writing": gettext_noop("Your robots wait for their turn to get ready"),
     "training": gettext_noop("Your robots wait for a free practice room"),
@@ -36,7 +41,9 @@ def describe_last_wait(chooses: bool) -> Wait:
     return Wait(_("That was the last round"), 99, _("a moment left"), _("Done"), path, _unknown())
 
 
-def _unknown() -> str:
+def _unknown(robots: int = 2) -> str:
+    if robots == 1:
+        return _("we can say how long when it has practised a little")
     return _("we can say how long when they have practised a little")
 
 
@@ -46,7 +53,7 @@ def describe_wait(now: Progress, k: int) -> Wait:
     phase = now.phase if now.phase in STAGES else "writing"
     robots = sum(candidate.status != "failed" for candidate in now.candidates) or k
     headline = {
-        "writing": _("The next robots are getting ready") if now.iteration > 1 else _("The robots are getting ready"),
+        "writing": _describe_writing(now.iteration, robots),
         "training": capitalize(
             ngettext("one robot is practising", "%(count)s robots are practising", robots)
             % {"count": spell_number(robots)}
@@ -57,11 +64,18 @@ def describe_wait(now: Progress, k: int) -> Wait:
     percent = min(99, int(100 * now.fraction))
     if now.in_line:
         before = _("other people's robots are before yours")
-        return Wait(_(IN_LINE[phase]), percent, describe_wait_left(now), _(STAGES[phase]), _make_path(phase), before)
+        waits = _((IN_LINE_ALONE if robots == 1 else IN_LINE)[phase])
+        return Wait(waits, percent, describe_wait_left(now), _(STAGES[phase]), _make_path(phase), before)
     if now.late_reason == "held up":
         headline = _(HELD_UP)
     left = describe_wait_left(now)
-    return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), _unknown())
+    return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), _unknown(robots))
+
+
+def _describe_writing(iteration: int, robots: int) -> str:
+    if robots == 1:
+        return _("The robot is getting ready")
+    return _("The next robots are getting ready") if iteration > 1 else _("The robots are getting ready")
 
 
 def _describe_almost_ready(now: Progress) -> Wait:
@@ -76,8 +90,12 @@ def _make_path(phase: str) -> tuple[tuple[str, str], ...]:
     return (*zip(map(_, STAGES.values()), states, strict=True), (_("Your turn"), ""))
 
 
-def describe_progress(now: Progress) -> str:
+def describe_progress(now: Progress, k: int) -> str:
     """What the robots do while somebody reads the first pages; empty if they do nothing."""
+    if k == 1 and now.in_line:
+        return _("Other people's robots are practising at the moment. Yours waits for a free practice room.")
+    if k == 1 and now.phase == "training":
+        return _("Your robot is practising already.")
     if now.in_line:
         return _("Other people's robots are practising at the moment. Yours wait for a free practice room.")
     return {
