@@ -77,6 +77,20 @@ def find_session_of_answers(participant: Participant) -> PairSession | None:
     return None if participant.withdrawn_at else sessions.select_related("request").first()
 
 
+def take_elsewhere(participant: Participant, changes: Sequence[Change]) -> None:
+    """Take the changes that are about a session of another experiment of the person: a page sent them late."""
+    if participant.withdrawn_at or not changes:
+        return
+    others = PairSession.objects.filter(request__experiment__assignments__participant=participant)
+    others = others.filter(status=PairSession.Status.OPEN).exclude(request__experiment=participant.experiment)
+    for session in others.select_related("request"):
+        with transaction.atomic():
+            experiment = loop.lock(session.request.experiment_id)
+            if PairSession.objects.filter(pk=session.pk, status=PairSession.Status.OPEN).exists():
+                for change in sorted(changes, key=lambda one: one.sequence):
+                    _take(participant, session, change, assigning.count_copies(experiment))
+
+
 def follow(participant: Participant, session: PairSession, changes: Sequence[Change] = ()) -> State:
     """Take a page's changes in their order, and give the person pairs to answer."""
     with transaction.atomic():

@@ -67,7 +67,7 @@ def _render_page(request: HttpRequest, study: Study, reason: str, **more: Any) -
         "study": study,
         "reason": reason,
         "title": _(TITLES.get(reason, CLOSED)),
-        "lead": make_lead(study.arms.all(), study.experiments_each),
+        "lead": make_lead(study.arms.all(), study.experiments_each, study.interleaved),
         "action": request.get_full_path(),
         "open_link": True,
         "code": turned,

@@ -123,7 +123,9 @@ def _make_entry_page(participant: Participant) -> Page:
     context = {
         "deleted": deleted,
         "action": reverse("consent", args=[participant.token]),
-        "lead": make_lead(participant.study.arms.all(), participant.study.experiments_each),
+        "lead": make_lead(
+            participant.study.arms.all(), participant.study.experiments_each, participant.study.interleaved
+        ),
     }
     return Page("consent", context, participant.study.consent_hash)
 

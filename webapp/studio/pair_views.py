@@ -32,6 +32,8 @@ def answer_pairs(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     changes = parse_changes(request.body)
     if changes is None:
         return HttpResponse(status=400)
+    if participant.study.interleaved:
+        pairs.take_elsewhere(participant, changes)
     session = pairs.find_session_of_answers(participant)
     told = describe_state(participant, session, changes) if session else {}
     if session is None or find_page(participant).name != "pairs":

@@ -85,7 +85,9 @@ def _find_wrong_answer(question: Question) -> str:
 
 
 def _make_consent_page(study: Study, plan: Arm) -> Page:
-    return Page("consent", {"action": "", "lead": make_lead(study.arms.all(), study.experiments_each)})
+    return Page(
+        "consent", {"action": "", "lead": make_lead(study.arms.all(), study.experiments_each, study.interleaved)}
+    )
 
 
 def _make_instruction_page(study: Study, plan: Arm) -> Page:

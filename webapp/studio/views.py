@@ -14,7 +14,7 @@ from webapp.base.http import HtmxHttpRequest
 from webapp.experiments.models import Experiment
 from webapp.live.consumers import compute_ask_seconds
 from webapp.problems import lookup
-from webapp.review import ballot, pairs
+from webapp.review import ballot, pairs, turns
 from webapp.studies import assigning, enrolment, limits, recruitment
 from webapp.studies.agreement import check_agreement
 from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
@@ -148,6 +148,8 @@ def _find_page(request: HttpRequest, participant: Participant) -> Page:
             participant.refresh_from_db(fields=["outcome", "finished_at"])
         if begun:
             prefetch_places(participant)
+    if participant.instructed_at and turns.move_on(participant):
+        prefetch_places(participant)
     return add_session_state(find_page(participant), participant, request.session)
 
 

@@ -120,7 +120,10 @@ class StudyAdmin(ModelAdmin):
                 ],
             },
         ),
-        ("Arms and sequence", {"classes": ["tab"], "fields": ["assignment", "experiments_each", "seed"]}),
+        (
+            "Arms and sequence",
+            {"classes": ["tab"], "fields": ["assignment", "experiments_each", "interleaved", "seed"]},
+        ),
         ("Notices", {"classes": ["tab"], "fields": ["notify_email", "notify_push"]}),
     ]
     inlines = [ArmInline, QuestionInline, CompletionCodeInline]

@@ -37,7 +37,7 @@ FIXED_ARM_FIELDS = (
 """Fields that cannot change once a participant is in the arm: people of one arm must do the same."""
 ROWS = {"description": 2, "consent_text": 12, "instructions": 3, "debriefing": 4, "thanks_text": 2}
 """The height of text fields, in lines."""
-ASSIGNMENT_FIELDS = ("experiments_each", "assignment", "seed")
+ASSIGNMENT_FIELDS = ("experiments_each", "interleaved", "assignment", "seed")
 """Fields that cannot change once a participant has consented."""
 
 
@@ -66,7 +66,7 @@ class StudyForm(forms.ModelForm):
             ],
             *["opens_at", "closes_at", "quota", "recruiting", "demonstration"],
             *["parameter_person", "parameter_study", "parameter_session", "parameter_required"],
-            *["experiments_each", "assignment", "seed", "notify_email", "notify_push"],
+            *["experiments_each", "interleaved", "assignment", "seed", "notify_email", "notify_push"],
         ]
         labels = {
             "ethics_expires_on": "Valid until",

@@ -57,7 +57,7 @@ class PeopleForm(StepForm):
 
     class Meta(StudyForm.Meta):
         fields = [
-            *["recruiting", "quota", "experiments_each", "assignment", "notify_email", "notify_push"],
+            *["recruiting", "quota", "experiments_each", "interleaved", "assignment", "notify_email", "notify_push"],
             *["parameter_person", "parameter_study", "parameter_session", "parameter_required", "seed"],
         ]
 

@@ -107,6 +107,13 @@ class Study(Spoken):
     experiments_each = models.PositiveSmallIntegerField(
         "experiments each", default=1, validators=[MinValueValidator(1), MaxValueValidator(20)]
     )
+    interleaved = models.BooleanField(
+        "go on meanwhile",
+        default=False,
+        db_default=False,
+        help_text="While a policy trains between two sessions of pairs, people begin their next experiment, and come "
+        "back to the first when it asks again. Off: one experiment after another.",
+    )
     assignment = models.CharField(max_length=10, choices=Assigning, default=Assigning.BALANCED)
     seed = models.PositiveIntegerField(default=0, help_text="Participants' experiments take seeds from here on.")
 
@@ -309,7 +316,9 @@ class Participant(Speaker):
 
     @property
     def current(self) -> Assignment | None:
-        """The person's place in their sequence: the first experiment without a winner, else the last one."""
+        """The person's place in their sequence: of the experiments without a winner the one that they turned to last,
+        or the first; else the last one.
+        """
         return find_current(self.places)
 
     @property
@@ -350,6 +359,8 @@ class Assignment(models.Model):
     experiment = models.ForeignKey(Experiment, null=True, on_delete=models.CASCADE, related_name="assignments")
     """None until it is the person's turn to begin it."""
     position = models.PositiveSmallIntegerField(default=1)
+    attended_at = models.DateTimeField(null=True)
+    """When the person last turned to it from another one, in an interleaved study."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -361,9 +372,12 @@ class Assignment(models.Model):
 
 
 def find_current(places: Iterable[Assignment]) -> Assignment | None:
-    """The first of one person's places in order that has no winner, else the last."""
-    last = None
-    for last in places:
-        if last.experiment is None or last.experiment.status != Experiment.Status.FINISHED:
-            break
-    return last
+    """Of one person's places in order: the one without a winner that was turned to last, or the first such one, else
+    the last.
+    """
+    every = list(places)
+    left = [one for one in every if one.experiment is None or one.experiment.status != Experiment.Status.FINISHED]
+    turned = [(one.attended_at, one) for one in left if one.attended_at]
+    if turned:
+        return max(turned, key=lambda pair: pair[0])[1]
+    return left[0] if left else every[-1] if every else None

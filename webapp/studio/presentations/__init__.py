@@ -30,11 +30,11 @@ def find_presentation(plan: LoopSettings) -> Presentation:
     return PRESENTATIONS[plan.medium.name]
 
 
-def make_lead(plans: Iterable[LoopSettings], each: int) -> str:
-    """What a participant is asked to do who may get any of these plans, `each` of them one after another."""
+def make_lead(plans: Iterable[LoopSettings], each: int, interleaved: bool = False) -> str:
+    """What a participant does who may get any of these plans: `each` of them, one after another or in turns."""
     plans = list(plans)
     if plans and all(plan.asks_pairs for plan in plans):
-        return join_sentences([_(PAIRS), *_describe_times(each)])
+        return join_sentences([_(PAIRS), *_describe_times(each, interleaved)])
     leads = {find_presentation(plan).lead for plan in plans}
     sentences = [_(EITHER if len(leads) > 1 else leads.pop() if leads else films.LEAD)]
     rounds = {describe_plan(plan).rounds for plan in plans}
@@ -51,8 +51,15 @@ def make_lead(plans: Iterable[LoopSettings], each: int) -> str:
         else:
             sentence = _("There is one round.") if one else _("There are %(rounds)s.")
         sentences.append(sentence % words)
-    return join_sentences([*sentences, *_describe_times(each)])
+    return join_sentences([*sentences, *_describe_times(each, interleaved)])
 
 
-def _describe_times(each: int) -> list[str]:
-    return [_("You do this %(count)s times, one after another.") % {"count": spell_number(each)}] if each > 1 else []
+def _describe_times(each: int, interleaved: bool) -> list[str]:
+    if each < 2:
+        return []
+    words = (
+        _("You do this %(count)s times, in turns.")
+        if interleaved
+        else _("You do this %(count)s times, one after another.")
+    )
+    return [words % {"count": spell_number(each)}]

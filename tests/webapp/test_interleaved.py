@@ -1,0 +1,123 @@
+"""People go on with their next experiment while a policy trains, and come back when it asks again."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.webapp import rows
+from tests.webapp.pair_answers import answer_all, send
+from webapp.experiments.models import Experiment, PairSession, Request
+from webapp.review import pairs
+from webapp.review.models import PairScreening
+from webapp.studies import assigning
+from webapp.studies.models import Assignment, Participant, Study
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo")]
+PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
+
+
+def start(interleaved: bool = True) -> Participant:
+    """Somebody whose first experiment asks about pairs, and whose second is one of rounds that has not begun."""
+    study = rows.study(**PLAN)
+    Study.objects.filter(pk=study.pk).update(interleaved=interleaved, experiments_each=2)
+    rows.arm(study, "ICPL", task="Cartpole", method="icpl", k=6, n=5)
+    person = rows.participant(study)
+    Assignment.objects.create(participant=person, arm=study.arms.get(name="ICPL"), position=2)
+    return Participant.objects.get(pk=person.pk)
+
+
+def find_second(person: Participant) -> Experiment | None:
+    return Assignment.objects.get(participant=person, position=2).experiment
+
+
+def attend(person: Participant, position: int) -> tuple[Participant, Experiment]:
+    """The person as their page has turned to one of their experiments, which is begun if it was not."""
+    place = Assignment.objects.select_related("arm__study", "participant").get(participant=person, position=position)
+    experiment = place.experiment or assigning.begin_experiment(place)
+    Assignment.objects.filter(pk=place.pk).update(attended_at=timezone.now())
+    return Participant.objects.get(pk=person.pk), experiment
+
+
+def look(client: Client, person: Participant) -> str:
+    page = client.get(person.get_absolute_url())
+    assert page.status_code == 200
+    return str(page.context["page"].name)
+
+
+def answer_first_set(client: Client, person: Participant) -> PairSession:
+    session = rows.open_pairs(person, pairs=2)
+    assert look(client, person) == "pairs"
+    answer_all(person)
+    return session
+
+
+def test_the_next_experiment_begins_once_the_first_set_is_answered(client: Client) -> None:
+    person = start()
+    assert look(client, person) == "waiting" and find_second(person) is None, "before its first set nothing else begins"
+    answer_first_set(client, person)
+    assert look(client, person) == "waiting"
+    second = find_second(person)
+    assert second is not None and second.status == Experiment.Status.RUNNING
+    for _ in range(2):
+        look(client, person)
+    assert Experiment.objects.filter(assignments__participant=person).count() == 2
+
+
+def test_a_study_that_is_not_interleaved_keeps_its_order(client: Client) -> None:
+    person = start(interleaved=False)
+    answer_first_set(client, person)
+    assert look(client, person) == "waiting" and find_second(person) is None
+
+
+def test_they_judge_a_round_of_it_meanwhile_undisturbed_and_come_back(client: Client) -> None:
+    person = start()
+    first = person.experiment
+    answer_first_set(client, person)
+    look(client, person)
+    there, _ = attend(person, 2)
+    rows.create_round(there)
+    request = rows.open_judgement(there)
+    attend(person, 1)
+    assert look(client, person) == "review"
+    rows.open_pairs(attend(person, 1)[0], pairs=2, session=2)
+    attend(person, 2)
+    assert look(client, person) == "review", "a person who chooses is not interrupted"
+    Request.objects.filter(pk=request.pk).update(status=Request.Status.DONE)
+    assert look(client, person) == "pairs"
+    assert Participant.objects.get(pk=person.pk).experiment == first
+
+
+def test_an_answer_that_comes_late_reaches_the_experiment_that_it_is_about(client: Client) -> None:
+    person = start()
+    session = rows.open_pairs(person, pairs=2)
+    told = send(person)
+    tokens = [pair["token"] for pair in told["pairs"]]
+    person, _ = attend(person, 2)
+    assert send(person, (tokens[0], "left"), (tokens[1], "equal")) == {"over": True, "pairs": []}
+    assert set(PairScreening.objects.filter(pair__session=session).values_list("answer", flat=True)) >= {"equal"}
+    assert not PairScreening.objects.filter(answer="").exists()
+    assert pairs.settle_due_sessions() == 1
+
+
+def test_both_end_before_the_person_is_done(client: Client) -> None:
+    person, experiment = attend(start(), 2)
+    rows.create_round(person)
+    rows.finish_experiment(person)
+    assert look(client, person) == "waiting", "the first one goes on"
+    first = Assignment.objects.get(participant=person, position=1).experiment
+    assert Participant.objects.get(pk=person.pk).experiment == first and experiment != first
+    rows.create_round(Participant.objects.get(pk=person.pk))
+    rows.finish_experiment(Participant.objects.get(pk=person.pk))
+    assert look(client, person) in ("thanks", "debriefing")
+    assert Participant.objects.get(pk=person.pk).outcome == "finished"
+
+
+def test_the_words_say_in_turns(client: Client) -> None:
+    person = start()
+    Participant.objects.filter(pk=person.pk).update(consented_at=None)
+    Assignment.objects.filter(participant=person).update(experiment=None)
+    page = client.get(reverse("studio", args=[person.token])).content.decode()
+    assert "two times, in turns." in page
