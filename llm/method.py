@@ -92,6 +92,8 @@ class Method:
     """Whether a language model writes its candidates."""
     asks_pairs: bool = False
     """Whether its policies learn their rewards from answers about pairs of their segments, while they train."""
+    pairs_by_vision: bool = False
+    """Whether the vision model answers these pairs, whoever judges."""
     algorithm: str = ""
     """ppo or sac where it is defined for that alone; empty: the training settings decide."""
     uses_metric: bool = False

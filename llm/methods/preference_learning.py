@@ -1,5 +1,6 @@
-"""PrefPPO, PEBBLE, SURF, QPA and RIME: a policy learns its reward from answers about pairs of its own segments while it
-trains. No language model writes anything. The algorithms are in trainer/preferences/, which a Train request names.
+"""PrefPPO, PEBBLE, SURF, QPA, RIME and RL-VLM-F: a policy learns its reward from answers about pairs of its own
+segments while it trains. No language model writes anything. The algorithms are in trainer/preferences/, which a Train
+request names.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ def learn(
     seconds: float = 2.0,
     truth: str = "reward",
     selection: str = "",
+    pictures: int = 4,
     episodes: int = 0,
 ) -> Steps:
     """Train one policy by this method, and return its id. Raises MethodError where that failed.
 
-    Who answers is not said here, and so not whether `segment` or `seconds` counts.
+    Who answers is not said here, and so not whether `segment`, `seconds` or `pictures` counts.
     """
     pairs = Pairs(method, queries, truth, segment, selection or usual_selection)
     outcomes = yield Train(1, (Candidate("1-1", source=""),), pairs=pairs, episodes=episodes)
@@ -39,8 +41,25 @@ def learn(
     return trained
 
 
-def describe_method(name: str, title: str, algorithm: str, selection: str, summary: str) -> Method:
+QUERIES = Option("queries", 49, "Answers in all. ICPL asks 49 with K=6 and N=5.", low=1, high=15_000)
+SEGMENT = Option("segment", 50, "Control steps of a teacher's segment; 0: whole episodes.", low=0, high=10_000)
+SECONDS = Option("seconds", 2.0, "Seconds of a segment for people, 1 to 10; 0: whole episodes.", low=0.0, high=10.0)
+TRUTH = Option(
+    "truth",
+    "reward",
+    "What the teacher compares, summed over a segment: the task's human-written reward, or its metric.",
+    choices=("reward", "metric"),
+)
+FILMED = Option("seconds", 2.0, "Seconds of a segment, 1 to 10; 0: whole episodes.", low=0.0, high=10.0)
+PICTURES = Option("pictures", 4, "Pictures of each segment that the vision model is shown.", low=1, high=60)
+EPISODES = Option("episodes", 0, "Episodes over which the final policy's mean actions are evaluated.", low=0)
+
+
+def describe_method(
+    name: str, title: str, algorithm: str, selection: str, summary: str, by_vision: bool = False
+) -> Method:
     """A method that trains one policy and asks nothing but pairs, selected by `selection` unless an option says so."""
+    answered = (FILMED, PICTURES) if by_vision else (SEGMENT, SECONDS, TRUTH)
     return Method(
         name,
         title,
@@ -51,21 +70,16 @@ def describe_method(name: str, title: str, algorithm: str, selection: str, summa
         most_k=1,
         n=1,
         options=(
-            Option("queries", 49, "Answers in all. ICPL asks 49 with K=6 and N=5.", low=1, high=15_000),
-            Option("segment", 50, "Control steps of a teacher's segment; 0: whole episodes.", low=0, high=10_000),
-            Option("seconds", 2.0, "Seconds of a segment for people, 1 to 10; 0: whole episodes.", low=0.0, high=10.0),
-            Option(
-                "truth",
-                "reward",
-                "What the teacher compares, summed over a segment: the task's human-written reward, or its metric.",
-                choices=("reward", "metric"),
-            ),
+            QUERIES,
+            *answered,
             Option("selection", selection, "How pairs are selected once there is a reward model.", choices=SELECTIONS),
-            Option("episodes", 0, "Episodes over which the final policy's mean actions are evaluated.", low=0),
+            EPISODES,
         ),
         rounds=lambda k, options: 1,
         writes=False,
         asks_pairs=True,
+        pairs_by_vision=by_vision,
+        looks=lambda options: by_vision,
         algorithm=algorithm,
         asks_judge=False,
     )
@@ -106,5 +120,13 @@ METHODS = (
         "sac",
         "disagreement",
         "PEBBLE for answers of which some are wrong: it leaves out those that it does not trust, or turns them round.",
+    ),
+    describe_method(  # Wang et al. 2024
+        "rl_vlm_f",
+        "RL-VLM-F",
+        "sac",
+        "uniform",
+        "PEBBLE with a vision model in place of people: from pictures it says which of two segments is better.",
+        by_vision=True,
     ),
 )

@@ -23,17 +23,19 @@ def open_training(name="prefppo", **options):
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_one_policy_without_a_program_learns_by_the_methods_own_algorithm(name):
-    _, asked = open_training(name, queries=1500, truth="metric")
+    truth = "reward" if METHODS[name].pairs_by_vision else "metric"
+    _, asked = open_training(name, queries=1500, **({"truth": truth} if truth == "metric" else {}))
     assert isinstance(asked, Train) and [(c.id, c.source) for c in asked.candidates] == [("1-1", "")]
     usual = METHODS[name].value_of("selection", {})
-    assert asked.pairs == Pairs(name, 1500, "metric", 50, usual)
+    assert asked.pairs == Pairs(name, 1500, truth, 50, usual)
 
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_what_a_method_offers_is_what_the_trainer_knows(name):
     method, algorithm = METHODS[name], settings.METHODS[name]
     choices = {option.name: option.choices for option in method.options}
-    assert (choices["truth"], choices["selection"]) == (settings.TRUTHS, settings.SELECTIONS)
+    assert choices.get("truth", settings.TRUTHS) == settings.TRUTHS and choices["selection"] == settings.SELECTIONS
+    assert ("truth" in choices) != METHODS[name].pairs_by_vision
     assert method.algorithm == algorithm.algorithm and method.algorithm in ALGORITHMS
     assert method.value_of("selection", {}) == algorithm.selection
     assert method.value_of("queries", {}) == min(settings.SESSIONS)

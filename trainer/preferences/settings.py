@@ -66,6 +66,7 @@ METHODS = {
             denoised=True,
             warm_start=True,
         ),
+        Method("rl_vlm_f", "RL-VLM-F (2024)", "sac", "uniform", 100, 50, scaled=False),
     )
 }
 

@@ -135,6 +135,8 @@ def _count_answers(plan: Plan, steps: list[Step]) -> tuple[int | None, Tokens | 
     cell = steps[0].cell
     assert cell is not None
     arm = cell.arm
+    if find_method(arm.method).pairs_by_vision:  # two questions about each pair
+        return 2 * len(steps) * int(find_method(arm.method).value_of("queries", arm.settings)), None
     if not find_method(arm.method).writes:
         return 0, None
     problem = loop.describe_task(Experiment(task=cell.task))

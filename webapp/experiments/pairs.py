@@ -24,6 +24,11 @@ def asks_people(experiment: Experiment) -> bool:
     return experiment.asks_pairs and experiment.judge_info.asks_people
 
 
+def asks_vision(experiment: LoopSettings) -> bool:
+    """Whether the vision model answers the pairs that its policy asks about."""
+    return experiment.asks_pairs and methods.method(experiment.method).pairs_by_vision
+
+
 def read_seconds(plan: LoopSettings) -> float:
     """How long the segments are that people compare; 0: whole episodes."""
     return float(methods.method(plan.method).value_of("seconds", plan.options))
@@ -52,7 +57,7 @@ def begin_session(experiment: Experiment, request: Request, queries: exchange.Qu
 
 
 def open_session(experiment: Experiment, session: PairSession) -> None:
-    """Have people answer the pairs whose films are there; the others are skipped."""
+    """Have people, or the vision model, answer the pairs whose films are there; the others are skipped."""
     failed = Q(first__status=Clip.Status.FAILED) | Q(second__status=Clip.Status.FAILED)
     session.pairs.filter(failed).update(answer=SKIPPED)
     filming = PairSession.objects.filter(pk=session.pk, status=PairSession.Status.FILMING)
@@ -63,11 +68,13 @@ def open_session(experiment: Experiment, session: PairSession) -> None:
     wait_if_open(experiment, session.request)
     if not left:
         end_session(experiment, session)
+    elif asks_vision(experiment):
+        jobs.add(experiment, Job.Kind.ANSWER, session.request, percent=session.number)
 
 
 def wait_if_open(experiment: Experiment, request: Request) -> None:
     """Show that the experiment waits for people, if a session of this training is open."""
-    if request.pair_sessions.filter(status=PairSession.Status.OPEN).exists():
+    if asks_people(experiment) and request.pair_sessions.filter(status=PairSession.Status.OPEN).exists():
         running = Experiment.objects.filter(pk=experiment.pk, status=Experiment.Status.RUNNING)
         running.update(status=Experiment.Status.WAITING)
         experiment.status = Experiment.Status.WAITING

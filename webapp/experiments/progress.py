@@ -31,6 +31,8 @@ SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 STEP_OF_JOB: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items()}
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, the judgement that people are asked for."""
+OF_SESSIONS = (Job.Kind.PAIRS, Job.Kind.ANSWER)
+"""Jobs between two slices of one training, whose own job is older and is queued again."""
 ANSWERING, ANSWERING_TEXT = "answering", "waiting for people to answer pairs"
 """The phase of a training that has stopped to ask about pairs."""
 OWN_SECONDS, OWN_FRACTION, OWN_PATIENCE = 10.0, 0.2, 180.0
@@ -162,7 +164,7 @@ def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
 def _find_job(request: Request) -> Job | None:
     """The request's newest job, except those for early clips, and for pairs that are filmed."""
     jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
-    jobs = [job for job in jobs if job.kind != Job.Kind.PAIRS or job.status != Job.Status.DONE]
+    jobs = [job for job in jobs if job.kind not in OF_SESSIONS or job.status != Job.Status.DONE]
     return max(jobs, key=lambda job: job.pk, default=None)
 
 
@@ -264,6 +266,8 @@ def _find_step(state: _State) -> str:
     """
     step = KINDS[state.request.kind].step if state.request else "asking"
     if step == "training":
+        if state.job and state.job.kind == Job.Kind.ANSWER:
+            return "asking"
         return "filming" if state.job and state.job.kind in (Job.Kind.FILM, Job.Kind.PAIRS) else step
     if state.trained and not _awaits_next(state):
         return step

@@ -24,6 +24,7 @@ from webapp.experiments import figures, held_up, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
+from webapp.experiments.pairs import asks_people, asks_vision
 from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.experiments.working_time import WorkingTime, read_working_time
 from webapp.review import pairs, panels
@@ -104,11 +105,18 @@ class ExperimentOverview:
 
     @property
     def pairs_asked(self) -> int:
-        """Where people answer, pairs count from when these could see them."""
-        if self.experiment.judge_info.asks_people:
+        """Where people, or a vision model, answer, pairs count from when these could see them."""
+        if asks_people(self.experiment) or asks_vision(self.experiment):
             opened = SegmentPair.objects.exclude(session__opened_at=None)
             return opened.filter(session__request__experiment=self.experiment).count()
         return sum(one.asked for one in self.learning)
+
+    @property
+    def answerer(self) -> str:
+        """Who answers its pairs, in a word or two."""
+        if asks_vision(self.experiment):
+            return "the vision model"
+        return "people" if asks_people(self.experiment) else "the simulated teacher"
 
     @property
     def pairs_plan(self) -> str:

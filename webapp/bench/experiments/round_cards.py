@@ -103,7 +103,7 @@ class Round:
     @property
     def job(self) -> Job | None:
         """The job that people wait for: training rather than the films that follow it."""
-        order = ("train", "write", "ask", "film", "pairs")
+        order = ("train", "write", "ask", "film", "pairs", "answer")
         return min(self.jobs, key=lambda job: order.index(job.kind), default=None)
 
     @property
@@ -113,6 +113,8 @@ class Round:
             return self.phase
         if self.job.kind in (Job.Kind.FILM, Job.Kind.PAIRS):
             return "filming"
+        if self.job.kind == Job.Kind.ANSWER:
+            return "asking about pairs"
         kind = KINDS[self.job.request.kind]
         return "judging" if kind.judgement else kind.phase
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.base import logs
 from webapp.experiments import leases, loop
-from webapp.experiments.execute import ask, film, film_pairs, train, write
+from webapp.experiments.execute import answer_pairs, ask, film, film_pairs, train, write
 from webapp.experiments.execute.run import run as test
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Job
@@ -26,6 +26,7 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "advance": advance,
     "film": film.film,
     "pairs": film_pairs.film_pairs,
+    "answer": answer_pairs.answer_pairs,
     "write": write.write,
     "ask": partial(ask.ask_model, ask.build_question),
     "look": partial(ask.ask_model, ask.build_look),
@@ -33,8 +34,8 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "train": train.train,
     "run": test,
 }
-"""By `Kind.executor` (webapp.experiments.kinds); three kinds of jobs belong to no kind of request."""
-WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM, Job.Kind.PAIRS)
+"""By `Kind.executor` (webapp.experiments.kinds); four kinds of jobs belong to no kind of request."""
+WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM, Job.Kind.PAIRS, Job.Kind.ANSWER)
 
 
 def find_executor(job: Job) -> Callable[[leases.Lease], None]:

@@ -16,10 +16,12 @@ def copy_equal_training(request: Request, job: TrainJob, beat: run_folder.Beat) 
     """Copy the folder of an equal training to this one's place. Returns its experiment, or None.
 
     Equal are task, rewards, seed, settings, machine, device and code: a CPU would compute the same numbers again. Not
-    for experiments that people judge: they would wait in one arm of a study and not in another.
+    for experiments that people judge: they would wait in one arm of a study and not in another. Nor where a model
+    answers pairs: it may answer otherwise.
     """
     by_people = request.experiment.judge_info.asks_people
-    if run_folder.has_begun(request) or job.warm or by_people or not provenance.code_is_committed():
+    asks = any(one.outside for one in job.preferences if one)
+    if run_folder.has_begun(request) or job.warm or by_people or asks or not provenance.code_is_committed():
         return None
     for earlier in find_similar(request):
         if copy_if_equal(earlier, request, job, beat):

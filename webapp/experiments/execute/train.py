@@ -92,7 +92,7 @@ def train(lease: Lease) -> None:
     if result is None and process.returncode == EXIT_WAITS:
         with publisher.waiting(lease.beat_in_background):
             publisher.publish(large=True)
-        wait_for_people(lease, request, candidates)
+        wait_for_answers(lease, request, candidates)
         return
     if result is None and process.returncode == EXIT_DISK_FULL:
         raise DiskFull(f"no space is left on the disk of {publisher.folder}")
@@ -112,8 +112,8 @@ def train(lease: Lease) -> None:
     publisher.clear()
 
 
-def wait_for_people(lease: Lease, request: Request, candidates: list[Candidate]) -> None:
-    """End a slice of a training that goes on when people have answered its pairs."""
+def wait_for_answers(lease: Lease, request: Request, candidates: list[Candidate]) -> None:
+    """End a slice of a training that goes on when people, or the vision model, have answered its pairs."""
     folder, number = run_folder.get_folder(request), request.pair_sessions.count() + 1
     queries = exchange.read_queries(folder, 0, number) or exchange.read_queries(folder, 0, number - 1)
     if queries is None:
@@ -154,13 +154,13 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
 
 def build_preferences(experiment: Experiment, request: Request) -> Preferences | None:
     """How the policies learn from answers about pairs, where the request says that they do. The judge's options say how
-    the simulated teacher errs; people err by themselves.
+    the simulated teacher errs; people and vision models err by themselves.
     """
     asks = request.payload.get("pairs")
     if not asks:
         return None
     asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
-    if not experiment.judge_info.asks_people:
+    if not (pairs.asks_people(experiment) or pairs.asks_vision(experiment)):
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
     steps = count_segment_steps(pairs.read_seconds(experiment), catalog.task(experiment.task))
     return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)

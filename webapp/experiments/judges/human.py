@@ -13,6 +13,8 @@ MOST_VIDEOS = 12
 def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
     if method.uses_metric:
         return {"method": f"{method.title} goes by the hidden metric: it asks no person anything."}
+    if method.pairs_by_vision:
+        return {"method": f"A vision model answers the pairs of {method.title}: a person would only wait for its end."}
     if not method.asks_judge and not method.asks_pairs:
         return {"method": f"{method.title} has nobody judge: a person would only wait for its end."}
     if plan.k > MOST_VIDEOS:

@@ -15,7 +15,7 @@ def count_frames(options: Options) -> int:
 
 def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
     refusal = {"judge": f"A language model does not answer the pairs of {method.title}: the hidden metric's judge can."}
-    return refusal if method.asks_pairs else {}
+    return refusal if method.asks_pairs and not method.pairs_by_vision else {}
 
 
 JUDGE = Judge(

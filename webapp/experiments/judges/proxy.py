@@ -10,7 +10,7 @@ from webapp.experiments.judge import Judge, Plan
 
 
 def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str, str]:
-    if metric:
+    if metric or method.pairs_by_vision:
         return {}
     if method.asks_pairs:
         return {"method": f"{plan.task_title} has no metric, so no teacher can answer the pairs of {method.title}."}

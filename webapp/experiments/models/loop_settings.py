@@ -245,6 +245,11 @@ class LoopSettings(models.Model):
             self.judge_options = judge.check_options(self.judge_options)
         except ValueError as error:
             raise ValidationError({"judge_options": str(error)}) from error
+        if chosen.pairs_by_vision and (self.vision is None or self.vision.kind == LanguageModel.Kind.OFFLINE):
+            text = (
+                f"A vision model answers the pairs of {chosen.title}: choose one. The offline writer sees no pictures."
+            )
+            raise ValidationError({"vision": text})
         if self.vision is None and (chosen.looks(self.options) or self.judge_frames):
             text = (
                 "Frames of the clips are shown to a vision model: choose one, or have the method go by numbers "

@@ -77,6 +77,8 @@ class Job(models.Model):
         FILM = "film"
         PAIRS = "pairs"
         """Films the segments of a session's pairs; its percent is the session's number."""
+        ANSWER = "answer"
+        """Has a vision model answer these pairs; its percent is the session's number, too."""
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -87,14 +89,17 @@ class Job(models.Model):
 
     NO_SPACE, STORE_AWAY = "No disk space on", "Waits for the store:"
     """How the error of a queued job begins that waits for something outside of Prefine."""
-    QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film", "pairs": "film"}
+    QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"} | {
+        "pairs": "film",
+        "answer": "llm",
+    }
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")
     request = models.ForeignKey(Request, null=True, on_delete=models.CASCADE, related_name="jobs")
     kind = models.CharField(max_length=10, choices=Kind)
     status = models.CharField(max_length=10, choices=Status, default=Status.QUEUED, db_index=True)
     percent = models.PositiveSmallIntegerField(default=0)
-    """For a film job: how far into training; 100 is the final clip. For pairs: the session."""
+    """For a film job: how far into training; 100 is the final clip. For pairs and their answers: the session."""
     owner = models.CharField(max_length=160, blank=True)
     """Who holds the lease: "<machine>:<process id>:<random>"."""
     heartbeat = models.DateTimeField(null=True)

@@ -1,0 +1,89 @@
+"""Have the vision model answer the pairs of a session; then the training goes on with its answers (RL-VLM-F)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import imageio_ffmpeg
+
+from llm import methods, writer
+from llm.judges import vision_pairs
+from llm.records import Ask
+from webapp.base.store import store
+from webapp.experiments import loop, pairs
+from webapp.experiments.execute import frames
+from webapp.experiments.execute.ask import NO_VISION, VISION
+from webapp.experiments.execute.model_calls import build_saver, open_budgeted_backend, read_saved_replies
+from webapp.experiments.execute.writing_progress import WritingProgress
+from webapp.experiments.leases import Lease
+from webapp.experiments.models import Experiment, PairSession, Segment, SegmentPair
+
+MOST_SEEDS = 1000
+"""Seeds between two pairs: more than a question is asked again."""
+
+
+def answer_pairs(lease: Lease) -> None:
+    """Ask about every pair that has no answer yet; each answer is saved as it comes."""
+    experiment, request = lease.job.experiment, lease.job.request
+    assert request is not None
+    session = request.pair_sessions.get(number=lease.job.percent)
+    if experiment.vision is None:
+        lease.fail(NO_VISION)
+        return
+    for pair in session.pairs.filter(answer="").select_related("first", "second"):
+        answer, error = ask_about(lease, session, pair)
+        if error:
+            lease.fail(f"The vision model answers no pairs: {error}")
+            return
+        with lease.lock_experiment():
+            SegmentPair.objects.filter(pk=pair.pk).update(answer=answer)
+    with lease.settle() as locked:
+        pairs.end_session(locked, session)
+
+
+def ask_about(lease: Lease, session: PairSession, pair: SegmentPair) -> tuple[str, str]:
+    """The answer about a pair (llm.records.ANSWERS), or what went wrong. Without pictures nothing can be said of it."""
+    experiment = lease.job.experiment
+    seed = loop.derive_seed(session.request) + MOST_SEEDS * (1000 * session.number + pair.number)
+    swapped, description = vision_pairs.is_swapped(seed), loop.describe_task(experiment).description
+    shown = [read_pictures(experiment, segment) for segment in (pair.first, pair.second)]
+    if not all(shown):
+        return pairs.SKIPPED, ""
+    first, second = shown[::-1] if swapped else shown
+    question = vision_pairs.ask_analysis(description, len(first), len(second), seed)
+    said, error = _ask(lease, question, (*first, *second))
+    if error:
+        return "", error
+    label, error = _ask(lease, vision_pairs.ask_preference(description, said, seed))
+    return ("", error) if error else (vision_pairs.read_preference(label, swapped), "")
+
+
+def _ask(lease: Lease, question: Ask, images: tuple[str, ...] = ()) -> tuple[str, str]:
+    """The model's words, or what went wrong. An answer that was paid for before is not asked for again."""
+    request = lease.job.request
+    assert request is not None
+    with lease.beat_in_background() as stop_check:
+        progress = WritingProgress(lease, stop_check, request, 1)
+        backend = open_budgeted_backend(lease, lease.job.experiment.get_model(VISION), progress)
+        saver = progress.wrap_saver(build_saver(lease))
+        saved = read_saved_replies(request)
+        reply = writer.ask(backend, question, saved, saver, images, bool, stop_check, progress)
+    return reply.text, reply.error
+
+
+def read_pictures(experiment: Experiment, segment: Segment) -> tuple[str, ...]:
+    """Evenly spaced pictures of a segment's film; none if it cannot be read."""
+    count = int(methods.method(experiment.method).value_of("pictures", experiment.options))
+    try:
+        with store.as_file(segment.video) as film:
+            return tuple(frames.extract_frames(film, measure_seconds(film), count))
+    except (ValueError, FileNotFoundError):
+        return ()
+
+
+def measure_seconds(film: Path) -> float:
+    """How long a film lasts. Raises ValueError if it cannot be read."""
+    try:
+        return max(float(imageio_ffmpeg.count_frames_and_secs(str(film))[1]), 1e-3)
+    except RuntimeError as error:
+        raise ValueError(f"the film cannot be read: {error}") from error
