@@ -50,11 +50,13 @@ def physics_model(task: str) -> mujoco.MjModel:
     substeps.
     """
     info, spec = catalog.task(task), _spec(task)
-    for geom in list(spec.geoms):
-        if geom.group == VISUAL_GROUP:
-            spec.delete(geom)
-    for element in (*(body for body in spec.bodies if body.mocap), *spec.lights, *spec.cameras):
+    shown = [geom for geom in spec.geoms if geom.group == VISUAL_GROUP]
+    meshes = {geom.meshname for geom in shown}
+    for element in (*shown, *(body for body in spec.bodies if body.mocap), *spec.lights, *spec.cameras):
         spec.delete(element)
+    meshes -= {geom.meshname for geom in spec.geoms}
+    for mesh in [mesh for mesh in spec.meshes if mesh.name in meshes]:
+        spec.delete(mesh)
     model = _compile(spec, task)
     if not math.isclose(model.opt.timestep * info.substeps, info.control_dt, rel_tol=1e-9):
         raise ModelError(

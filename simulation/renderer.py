@@ -144,7 +144,7 @@ class RolloutRenderer:
             position = position - SUN * (position[2] / SUN[2])
             position[2] = SHADOW_HEIGHT
             mujoco.mjv_initGeom(shadow, geom.type, np.ones(3), position, np.eye(3).ravel(), SHADOW_COLOUR)
-            shadow.size, shadow.mat = geom.size, flatten @ geom.mat
+            shadow.size, shadow.mat, shadow.dataid = geom.size, flatten @ geom.mat, geom.dataid
             shadow.specular = shadow.emission = 0
             scene.ngeom += 1
 

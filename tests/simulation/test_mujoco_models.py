@@ -3,6 +3,8 @@
 import io
 from pathlib import Path
 
+import mujoco
+import numpy as np
 import pytest
 
 from simulation import mujoco_models
@@ -68,3 +70,19 @@ def test_both_models_have_the_same_joints():
     physics, visual = mujoco_models.physics_model("ShadowHand"), mujoco_models.visual_model("ShadowHand")
     assert (physics.nq, physics.nv, physics.nu) == (visual.nq, visual.nv, visual.nu)
     assert physics.ngeom < visual.ngeom
+
+
+@pytest.mark.parametrize("task", ["Anymal", "AllegroHand", "FrankaCabinet", "PickCube"])
+def test_what_films_show_as_meshes_is_not_loaded_for_physics_and_changes_nothing(task):
+    physics, shown = mujoco_models.physics_model(task), mujoco_models.visual_model(task)
+    assert physics.nmesh == 0 < shown.nmesh
+    assert drive(physics).tobytes() == drive(shown).tobytes()
+
+
+def drive(model: mujoco.MjModel) -> np.ndarray:
+    """Where random controls take the model in 200 steps: qpos (nq,)."""
+    data, random = mujoco.MjData(model), np.random.default_rng(0)
+    for _ in range(200):
+        data.ctrl[:] = random.uniform(-1, 1, model.nu)
+        mujoco.mj_step(model, data)
+    return data.qpos
