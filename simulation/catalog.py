@@ -175,6 +175,8 @@ class TaskInfo:
     """The file of its folder that MuJoCo reads."""
     kind: str = "Your own"
     """The group under which forms list it."""
+    revision: int = 1
+    """Raised when physics, starts, variables or metric change, so that scores before and after are told apart."""
 
 
 @cache

@@ -73,6 +73,8 @@ class TrainJob:
     """The reward is the hidden metric where it counts, and 0 elsewhere; the functions are only traced."""
     episodes: int = 0
     """Whole episodes over which each final policy's mean actions are evaluated; 0: none."""
+    revision: int = 1
+    """The task's, when the training began: it is not continued, nor copied, after the task has changed."""
 
     def seed_of(self, index: int) -> int:
         """The seed of a candidate."""

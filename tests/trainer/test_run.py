@@ -178,6 +178,8 @@ def test_an_impossible_job_ends_with_an_error_and_can_be_tried_again(run, tmp_pa
         (lambda text: text, False),
         (lambda text: text.replace('"seed": 0', '"seed": 1'), True),
         (lambda text: text.replace('"seed": 0', '"seed": 0, "of a newer version": 1'), True),
+        (lambda text: text.replace('"revision": 1', '"revision": 2'), True),
+        (lambda text: json.dumps({k: v for k, v in json.loads(text).items() if k != "revision"}), False),
         (lambda text: text[:-9], True),
         (lambda text: "[]", True),
     ],

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from simulation import catalog
 from tests.webapp.fake_workers import do_work, find_job, start_experiment
 from trainer.records import read_result
+from webapp.bench.experiments.prompt_versions import describe_task_revisions
 from webapp.experiments import provenance, run_folder
 from webapp.experiments.execute import reuse, train
-from webapp.experiments.models import Candidate, Experiment, Request
+from webapp.experiments.models import Candidate, Experiment, Request, Run
 from webapp.experiments.tasks import run_job
 
 pytestmark = [
@@ -71,6 +74,29 @@ def test_another_seed_or_setting_is_another_training(data: None, values: dict[st
     assert not other.experiment.events.filter(kind="trained before").exists()
 
 
+def revise(monkeypatch: pytest.MonkeyPatch, task: str) -> None:
+    """Upgrade to a version with other physics for this task."""
+    newer = replace(catalog.task(task), revision=catalog.task(task).revision + 1)
+    known = {**catalog.tasks(), task: newer}
+    monkeypatch.setattr(catalog, "tasks", lambda: known)
+
+
+def test_an_experiment_goes_on_after_its_task_changed_and_says_which_rounds_it_changed_for(
+    data: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = begun(n=2)
+    assert describe_task_revisions(row) == ""
+    earlier, before = trained(row), catalog.task(row.task).revision
+    revise(monkeypatch, row.task)
+    do_work(row, until="Train")
+    later = row.requests.filter(kind="Train").latest("pk")
+    run_job(find_job(row, "train").pk)
+    revisions = [Run.objects.get(request=request).task_revision for request in (earlier, later)]
+    assert revisions == [before, before + 1]
+    said = describe_task_revisions(row)
+    assert f"revision {before + 1}" in said and f"round 1 on revision {before}" in said and "round 2" not in said
+
+
 class TestRefused:
     """What is not taken over, of one training."""
 
@@ -111,6 +137,12 @@ class TestRefused:
         split.write_text(split.read_text().replace('"cpu"', '"cuda:0"'))
         assert not self.asks()
         monkeypatch.setenv("PREFINE_DEVICE", "nonsense")
+        assert not self.asks()
+
+    def test_what_was_trained_on_an_earlier_revision_of_the_task(
+        self, first: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        revise(monkeypatch, first.experiment.task)
         assert not self.asks()
 
     def test_links_are_not_followed(self, first: Request, tmp_path: Path) -> None:

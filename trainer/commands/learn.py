@@ -113,6 +113,7 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
         overrides,
         seeds=tuple(seed for seed in options.seeds for _ in wanted),
         preferences=tuple(wanted) * len(options.seeds),
+        revision=catalog.task(task).revision,
     )
     preset_of(job)
     return job, [f"{title}, seed {seed}" for seed in options.seeds for title in titles]

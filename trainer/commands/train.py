@@ -101,6 +101,7 @@ def _job(options: argparse.Namespace) -> TrainJob:
         overrides,
         shared_experience=options.shared_experience,
         seeds=tuple(seed for seed in seeds for _ in sources) if len(seeds) > 1 else (),
+        revision=catalog.task(task).revision,
     )
     preset_of(job)
     return job

@@ -223,6 +223,7 @@ TABLES = (
             "store_seconds": keep("Of this time, how long the training waited for the store.", "s"),
             "store_bytes": keep("What it uploaded to the store, checkpoints included.", "bytes"),
             "nan_worlds": keep("Worlds whose state went non-finite and were reset."),
+            "task_revision": keep("Revision of the task; scores on different revisions do not compare."),
             "created_at": when("When it ended."),
         },
     ),

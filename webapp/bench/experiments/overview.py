@@ -15,7 +15,7 @@ from webapp.base import charts
 from webapp.bench.experiments import winner_zip
 from webapp.bench.experiments.learning import Learning, describe_plan, describe_teacher, read_learning
 from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
-from webapp.bench.experiments.prompt_versions import PromptSpan, read_prompt_spans
+from webapp.bench.experiments.prompt_versions import PromptSpan, describe_task_revisions, read_prompt_spans
 from webapp.bench.experiments.retrainings import RetrainingTable, read_retrainings
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
 from webapp.bench.experiments.round_cards import Card, Round, read_rounds
@@ -63,6 +63,8 @@ class ExperimentOverview:
     prompt_spans: tuple[PromptSpan, ...]
     answers_aside: int
     """Answers of an earlier flow of the method that today's flow does not use."""
+    task_revisions: str
+    """Which rounds were trained on another revision of the task than today's, in words; empty: none."""
 
     @property
     def can_end(self) -> bool:
@@ -220,6 +222,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
         pairs_answered=pairs.count_given(experiment),
         prompt_spans=spans,
         answers_aside=answers_aside,
+        task_revisions=describe_task_revisions(experiment),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which version of Prefine wrote an experiment's prompts, and how many answers of an earlier flow are set aside."""
+"""What changed while an experiment ran: the versions that wrote its prompts, answers that were set aside, its task."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 from llm import replay
-from webapp.experiments.models import Experiment, Request
+from simulation import catalog
+from webapp.experiments.models import Experiment, Request, Run
+from webapp.problems.media import get_medium
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,21 @@ def read_prompt_spans(experiment: Experiment) -> tuple[tuple[PromptSpan, ...], i
     rounds = {step: number for step, _, number in prompts}
     spans = replay.group_versions((step, _shorten_commit(version)) for step, version, _ in prompts)
     return tuple(PromptSpan(step, rounds[step], version) for step, version in spans), len(aside)
+
+
+def describe_task_revisions(experiment: Experiment) -> str:
+    """Which rounds were trained on another revision of the task than today's; empty where none was."""
+    if not get_medium(experiment.task).filmed:
+        return ""
+    today = catalog.task(experiment.task).revision
+    runs = Run.objects.filter(request__experiment=experiment).exclude(task_revision=today)
+    rows = runs.order_by("pk").values_list("request__payload__iteration", "task_revision")
+    parts = [f"round {number} on revision {revision}" for number, revision in rows]
+    return (
+        f"The task is at revision {today}; trained were {', '.join(parts)}: their scores do not compare."
+        if parts
+        else ""
+    )
 
 
 def _shorten_commit(version: str) -> str:

@@ -27,6 +27,7 @@ from trainer.records import (
     Progress,
     TrainJob,
     TrainResult,
+    read_job,
     read_progress,
     read_result,
 )
@@ -65,7 +66,8 @@ def train(lease: Lease) -> None:
             with lease.lock_experiment() as locked:
                 reuse.report(locked, request, earlier)
         run_folder.fetch(request, lease.job.owner, lease.beat)
-        if launch.holds_other_job(publisher.folder, work):  # of a time that a restored backup does not know
+        work = keep_revision(work, publisher.folder)
+        if launch.holds_other_job(publisher.folder, work):  # of an earlier task, or unknown to a restored backup
             run_folder.delete(request)
             run_folder.fetch(request, lease.job.owner, lease.beat)
         start = warm_start.find_start(request)
@@ -108,7 +110,9 @@ def train(lease: Lease) -> None:
         publisher.finish()
     with lease.settle() as experiment:
         save_result(experiment, request, candidates, result)
-        Run.objects.filter(request=request).update(store_seconds=publisher.seconds, store_bytes=publisher.bytes)
+        Run.objects.filter(request=request).update(
+            store_seconds=publisher.seconds, store_bytes=publisher.bytes, task_revision=work.revision
+        )
     publisher.clear()
 
 
@@ -149,7 +153,19 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
         preferences=(preferences,) * len(candidates) if preferences else (),
         by_metric=by_metric,
         episodes=request.payload.get("episodes", 0),
+        revision=catalog.task(experiment.task).revision,
     )
+
+
+def keep_revision(work: TrainJob, folder: Path) -> TrainJob:
+    """The job, on the revision of the task on which this folder's training began where people answer its pairs: what
+    they answered would be lost if it started again.
+    """
+    if not any(asked and asked.outside for asked in work.preferences):
+        return work
+    with suppress(OSError, AttributeError, TypeError, ValueError):  # not begun, a newer version's, damaged
+        return replace(work, revision=read_job(folder).revision)
+    return work
 
 
 def build_preferences(experiment: Experiment, request: Request) -> Preferences | None:

@@ -156,6 +156,8 @@ class Run(models.Model):
     """How long the training waited for the store."""
     store_bytes = models.BigIntegerField(default=0, db_default=0)
     """What it uploaded, checkpoints included."""
+    task_revision = models.PositiveSmallIntegerField(default=1, db_default=1)
+    """The revision of the task on which it trained."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
