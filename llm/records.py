@@ -27,7 +27,9 @@ REWARD, ANSWER, PROGRAM = "reward", "answer", "program"
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method may know of its task: no reset, no metric, no score; no reference answer, no test case."""
+    """What a method may know of its task: no reset, no metric, no score; no reference answer, no test case. The success
+    test is for methods that are defined to show it.
+    """
 
     task: str
     description: str
@@ -41,6 +43,8 @@ class Problem:
     """Of a program: cpp or python."""
     tolerance: float = 0.0
     """Relative difference up to which two numbers are the same answer."""
+    success: str = ""
+    """Code of a robot's success test, which is part of RDA's prompts alone; empty where the task has none."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ Nothing else registers it.
 
 from __future__ import annotations
 
+import ast
 import importlib
 import logging
 import traceback
@@ -31,6 +32,8 @@ PRESETS = {
 }
 """Every preset's name and title; not every task has every one."""
 ALGORITHMS = ("ppo", "sac")
+SUCCESS = "share of episodes"
+"""How the metric of a task with a success test begins."""
 KINDS = ("Locomotion", "Balance and flight", "Hands", "Arm at a table or cabinet")
 """The groups of Prefine's own tasks, in the order in which forms list them."""
 
@@ -310,6 +313,25 @@ def list_upright_tasks() -> list[str]:
 def observation_source(name: str) -> str:
     """The text of the task's observations.py: what a language model is shown, and nothing more."""
     return (find_folder(name) / "observations.py").read_text()
+
+
+def success_source(name: str) -> str:
+    """The code of the task's success test, with the constants that it reads; empty where its metric is no success."""
+    if not (task(name).metric or "").startswith(SUCCESS):
+        return ""
+    tree = ast.parse((find_folder(name) / "task.py").read_text())
+    methods = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    test = methods.get("succeeded") or methods["metric"]
+    called = [node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)]
+    shown = [test, *(methods[attribute] for attribute in dict.fromkeys(called) if attribute in methods)]
+    read = {node.id for part in shown for node in ast.walk(part) if isinstance(node, ast.Name)}
+    constants = [node for node in tree.body if isinstance(node, ast.Assign) and read & _list_names(node)]
+    return "\n".join(map(ast.unparse, [*constants, *shown]))
+
+
+def _list_names(node: ast.Assign) -> set[str]:
+    """The names that a statement assigns to."""
+    return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
 def reference_reward(name: str) -> str:

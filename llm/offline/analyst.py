@@ -59,6 +59,13 @@ def analyse(parts: Sequence[tuple[str, str]], subtasks: Sequence[str], quantitie
     return "\n\n".join([LABEL, *blocks])
 
 
+def analyse_whole(parts: Sequence[tuple[str, str]], subtasks: Sequence[str], quantities: Sequence[Quantity]) -> str:
+    """The analysis of the task as a whole: what the last of its own subtasks, the success, comes to."""
+    blocks = analyse(parts, subtasks, quantities).split("\n\n")
+    kept = [line for line in blocks[-1].splitlines() if not line.startswith(("Subtask", "Evidence"))]
+    return "\n\n".join([LABEL, "\n".join(kept)])
+
+
 def read_records(parts: Sequence[tuple[str, str]]) -> Known:
     """Program, traces and state statistics of the prompt."""
     body = next((body for title, body in reversed(parts) if words(title) & {"reward"} and "def " in body), "")

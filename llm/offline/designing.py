@@ -32,6 +32,10 @@ def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random
         return "\n".join(f"{i}. {text}" for i, text in enumerate(subtasks(reading, quantities), 1))
     if asked == "Now: analyse the subtasks":
         return analyst.analyse(parts, read_subtasks(parts), quantities)
+    if asked == "Now: analyse the whole":
+        return analyst.analyse_whole(parts, subtasks(reading, quantities), quantities)
+    if asked == "Now: merge the failures":
+        return merge(next(body for title, body in parts if title == "Failures"))
     if asked == "Now: revise the subtasks":
         return revision(parts, read_subtasks(parts), rng)
     if asked == "Now: reward the subtasks" and quantities:
@@ -39,6 +43,28 @@ def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random
     if asked == "Now: reward the subtasks better" and quantities and seed % 2:
         return better_reward(parts, reading, quantities, rng)
     return None
+
+
+def merge(listed: str) -> str:
+    """One line for each failure: reasons that share half of their longer words are one."""
+    lines = []
+    for block in re.split(r"^Subtask (?=\d+$)", listed, flags=re.MULTILINE)[1:]:
+        number, _, rest = block.partition("\n")
+        groups: list[list[tuple[str, str]]] = []
+        for place, text in _NUMBERED.findall(rest):
+            alike = next((group for group in groups if measure_likeness(group[0][1], text) >= 0.5), None)
+            if alike is None:
+                groups.append([(place, text)])
+            else:
+                alike.append((place, text))
+        lines += [f"Subtask {number}: {g[0][1].rstrip('.')} [{', '.join(place for place, _ in g)}]" for g in groups]
+    return "\n".join(lines)
+
+
+def measure_likeness(first: str, second: str) -> float:
+    """The share of the longer words of both that are in both."""
+    one, other = ({word for word in re.findall(r"[a-z]{4,}", text.lower())} for text in (first, second))
+    return len(one & other) / max(len(one | other), 1)
 
 
 def read_subtasks(parts: Sequence[tuple[str, str]]) -> list[str]:

@@ -38,6 +38,7 @@ VARIANTS = [  # options that change what is asked, several at once; all of metho
     ("icpl", {"diverse": True}),
     ("scaling_3d", {"negative": "uniform"}),
     ("rda", {"analyst": "frames", "frames": 2, "rollouts": 2, "subtask_reflection": False}),
+    ("rda", {"subtasks": False, "success": False}),
     ("rf_agent_judged", {"search": "dfs", "actions": "mutation+reasoning", "thought_align": False}),
     ("rf_agent_judged", {"search": "bfs", "actions": "crossover+reasoning", "self_verify": False}),
     ("rf_agent_judged", {"search": "greedy", "actions": "mutation+crossover", "design_thought": False}),

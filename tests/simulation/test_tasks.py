@@ -1,5 +1,8 @@
 """What holds for every task."""
 
+import ast
+import re
+
 import pytest
 import torch
 
@@ -59,3 +62,15 @@ def test_decoration_is_not_simulated_and_changes_no_mass(task):
     assert visual.ngeom > physics.ngeom
     assert visual.body_mass.sum() == pytest.approx(physics.body_mass.sum(), rel=1e-12)
     assert visual.camera("track").id >= 0
+
+
+def test_tasks_with_a_success_test_show_it_whole():
+    """To RDA alone: the test itself, what of the task it calls, and the constants that these read."""
+    having = [task for task in catalog.tasks() if catalog.success_source(task)]
+    assert set(having) == {*AT_A_TABLE, "AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"}
+    assert "OPEN = 0.39" in catalog.success_source("FrankaCabinet")
+    for task in having:
+        names = {node.id for node in ast.walk(ast.parse(catalog.success_source(task))) if isinstance(node, ast.Name)}
+        given = set(re.findall(r"^(?:def )?(\w+)", catalog.success_source(task), re.MULTILINE))
+        capitals = {name for name in names if name.isupper()}
+        assert capitals <= given, task

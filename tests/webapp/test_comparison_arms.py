@@ -11,11 +11,12 @@ from django.core.management import call_command
 from django.test import Client
 
 from webapp.comparisons import csv_tables, experiment_results, report
-from webapp.comparisons.arms import name_arms, parse_arm
+from webapp.comparisons.arms import look_with, name_arms, parse_arm
 from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
-from webapp.experiments.models import Candidate, Experiment, Iteration
+from webapp.experiments.loop import describe_task
+from webapp.experiments.models import Candidate, Experiment, Iteration, LanguageModel
 
 pytestmark = pytest.mark.django_db
 NEW = "/bench/comparisons/new/"
@@ -143,3 +144,18 @@ def test_equal_arms_are_named_before_it_runs(admin_client: Client, capsys: pytes
     assert "Warning: ICPL and OpenLoop are equal here" in capsys.readouterr().out
     call_command(*words, "candidates=12", "--plan")
     assert "Warning" not in capsys.readouterr().out
+
+
+def test_rda_looks_at_clips_where_a_vision_model_is_named(db: None) -> None:
+    typed = ["icpl", "rda", "Mine=rda:k=2", "rda:analyst=numbers", "rda:analyst=frames,rollouts=2"]
+    seen = ["icpl", "rda:analyst=frames", "Mine=rda:k=2,analyst=frames", *typed[3:]]
+    assert look_with(typed) == seen and look_with(seen) == seen
+    eyes = LanguageModel.objects.create(name="Eyes", kind="openai", base_url="http://x/v1")
+    row = Experiment(name="x", task="PushCube", method="rda", k=2, judge="proxy", vision=eyes)
+    row.clean()
+    assert row.options == {"analyst": "frames"} and row.watched
+    row.options = {"analyst": "numbers"}
+    row.clean()
+    row.clean()
+    assert row.options == {"analyst": "numbers"} and not row.watched
+    assert "def succeeded" in describe_task(row).success and describe_task(Experiment(task="Ant")).success == ""

@@ -98,6 +98,20 @@ def parse_arm(text: str, candidates: int) -> Arm:
     return replace(arm, name=own, judging=own_judging, again=again)
 
 
+def look_with(methods: Iterable[str]) -> list[str]:
+    """The methods as typed, those that look at clips where a vision model is named with the option for it. Raises
+    ValueError.
+    """
+    found = []
+    for text in methods:
+        head, _, rest = text.partition(":")
+        seeing = find_method(find_name("method", head.rpartition("=")[2].strip(), OFFERED)).seeing
+        given = parse_options(part for part in rest.split(",") if part.strip())
+        more = [f"{name}={value}" for name, value in seeing.items() if name not in given]
+        found.append(f"{head}:{','.join(filter(None, [rest, *more]))}" if more else text)
+    return found
+
+
 def _check_name(name: str) -> None:
     if not re.match(r"\w", name) or len(name) > LONGEST_NAME:
         raise ValueError(

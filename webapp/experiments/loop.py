@@ -154,7 +154,8 @@ def describe_task(experiment: LoopSettings) -> Problem:
     info = experiment.task_info
     if not isinstance(info, catalog.TaskInfo):
         return lookup.to_record(info)
-    return Problem(info.name, info.description, catalog.observation_source(info.name), info.inputs)
+    shown = (info.description, catalog.observation_source(info.name), info.inputs)
+    return Problem(info.name, *shown, success=catalog.success_source(info.name))
 
 
 def advance(experiment: Experiment) -> None:

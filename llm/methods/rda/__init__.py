@@ -8,10 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from llm.errors import MethodError, explain_missing_score
-from llm.messages import first_prompt
 from llm.method import Method, Option
 from llm.methods.rda import prompts
-from llm.methods.rda.analysis import Summary, cascade_failures, read_analysis, scores_any, summarise, summary_text
+from llm.methods.rda.analysis import (
+    Summary,
+    cascade_failures,
+    list_worded_differently,
+    merge_failures,
+    read_analysis,
+    scores_any,
+    summarise,
+    summary_text,
+)
 from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
 from llm.records import Ask, Choose, Judge, Look, Outcome, Problem, Request, Train, Write
 from llm.steps import Steps, by_id, make_seed, outcome_named
@@ -39,37 +47,55 @@ def rda(
     frames: int = 20,
     rollouts: int = 3,
     warm_start: bool = True,
+    subtasks: bool = True,
     subtask_reflection: bool = True,
+    success: bool = True,
 ) -> Steps:
     """N times: write K rewards for the subtasks, train, analyse every robot, reflect on subtasks and rewards.
+
+    Without `subtasks` each analysis is of the whole task: the published ablation "+ trajectory analysis".
 
     The best mean score of the subtasks wins an iteration; the highest of all, the latest among equals, is returned as
     the winner's id. Raises MethodError when no candidate of an iteration can be trained, or none is analysed.
     """
+    problem = problem if success else replace(problem, success="")
     eyes = Eyes(analyst, frames, rollouts if analyst == "frames" else 1)
     sees = analyst == "frames"
-    listed = yield Ask(1, prompts.subtasks_prompt(problem), make_seed(rng), "vision" if sees else "writer", scene=sees)
-    subtasks = read_subtasks(listed, problem.description)
+    parts: tuple[str, ...] = ()
+    if subtasks:
+        question = prompts.subtasks_prompt(problem)
+        listed = yield Ask(1, question, make_seed(rng), "vision" if sees else "writer", scene=sees)
+        parts = read_subtasks(listed, problem.description)
     best: Summary | None = None
     winner: Summary | None = None
     said = ""
     for iteration in range(1, n + 1):
         parent = best.outcome.candidate.id if best else None
-        messages = prompts.reward_prompt(problem, subtasks)
+        messages = prompts.reward_prompt(problem, parts)
         if best:
-            messages = prompts.reflection_prompt(problem, subtasks, iteration - 1, best.outcome, said)
+            messages = prompts.reflection_prompt(problem, parts, iteration - 1, best.outcome, said)
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None, eyes.rollouts)
         seen = by_id(iteration, outcomes)
-        summaries = yield from analyse(problem, rng, iteration, subtasks, seen, eyes)
+        summaries = yield from analyse(problem, rng, iteration, parts, seen, eyes)
         best = max(summaries, key=lambda s: s.score)
         winner = best if winner is None or best.score >= winner.score else winner
-        said = summary_text(best, subtasks)
-        if subtask_reflection and iteration < n:
-            answer = yield Ask(iteration, prompts.revision_prompt(problem, subtasks, said), make_seed(rng))
-            subtasks = revise_subtasks(subtasks, answer)
+        if iteration == n:
+            break
+        said = summary_text((yield from merge(rng, iteration, best)), parts)
+        if parts and subtask_reflection:
+            answer = yield Ask(iteration, prompts.revision_prompt(problem, parts, said), make_seed(rng))
+            parts = revise_subtasks(parts, answer)
     assert winner is not None
     return winner.outcome.candidate.id
+
+
+def merge(rng: random.Random, iteration: int, summary: Summary) -> Generator[Request | list[Request], Any, Summary]:
+    """The summary with failures that mean the same joined, which the model decides where several are worded."""
+    reasons = list_worded_differently(summary)
+    if not reasons:
+        return summary
+    return merge_failures(summary, (yield Ask(iteration, prompts.merge_prompt(reasons), make_seed(rng))))
 
 
 def analyse(
@@ -133,7 +159,10 @@ def rda_judged(
     subtask_reflection: bool = True,
     reasons: bool = True,
 ) -> Steps:
-    """RDA with the judge as its critic: best and worst, and the reasons in words, take the place of the analysis."""
+    """RDA with the judge as its critic: best and worst, and the reasons in words, take the place of the analysis. A
+    judge's method is shown neither success test nor success rate.
+    """
+    problem = replace(problem, success="")
     subtasks = read_subtasks((yield Ask(1, prompts.subtasks_prompt(problem), make_seed(rng))), problem.description)
     bests: list[Outcome] = []
     said = ""
@@ -163,12 +192,15 @@ def rda_judged(
 # --- without trajectory analysis ----------------------------------------------------------------------------------
 
 
-def rda_scored(problem: Problem, rng: random.Random, k: int = 4, n: int = 5, warm_start: bool = True) -> Steps:
+def rda_scored(
+    problem: Problem, rng: random.Random, k: int = 4, n: int = 5, warm_start: bool = True, success: bool = True
+) -> Steps:
     """The published ablation without subtasks and analysis: told the task score, as in Eureka, with warm starts."""
+    problem = problem if success else replace(problem, success="")
     best: Outcome | None = None
     winner: Outcome | None = None
     for iteration in range(1, n + 1):
-        messages = prompts.score_prompt(problem, iteration - 1, best) if best else first_prompt(problem)
+        messages = prompts.score_prompt(problem, iteration - 1, best) if best else prompts.reward_prompt(problem, ())
         parent = best.candidate.id if best else None
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None)
@@ -186,6 +218,11 @@ def score(outcome: Outcome) -> float:
 
 
 _WARM = Option("warm_start", True, "Training goes on from the best policy of the iteration before.")
+_SUCCESS = Option(
+    "success",
+    True,
+    "Show the model the environment's success test, and the success rate of the best: only on tasks with such a test.",
+)
 _REVISE = Option("subtask_reflection", True, "After each iteration at most one subtask is revised.")
 METHODS = (
     Method(
@@ -199,17 +236,21 @@ METHODS = (
             Option(
                 "analyst",
                 "numbers",
-                "frames: the vision model sees the clips. numbers: the writing model, or the offline analyst, reads "
-                "reward traces and state statistics.",
+                "frames: the vision model sees the clips, the default where one is named. numbers: the writing model, "
+                "or the offline analyst, reads reward traces and state statistics.",
                 ("numbers", "frames"),
             ),
             Option("rollouts", 3, "Rollouts of each robot; the vision model analyses every one.", low=1, high=10),
             Option("frames", 20, "Pictures of each rollout that the vision model sees.", low=2, high=60),
             _WARM,
+            Option("subtasks", True, "Without: one analysis of the whole task (ablation: + trajectory analysis)."),
             _REVISE,
+            _SUCCESS,
         ),
         asks_judge=False,
         looks=lambda options: options.get("analyst") == "frames",
+        seeing={"analyst": "frames"},
+        revision=2,
     ),
     Method(
         "rda_judged",
@@ -227,7 +268,7 @@ METHODS = (
         rda_scored,
         k=4,
         least_k=1,
-        options=(_WARM,),
+        options=(_WARM, _SUCCESS),
         uses_metric=True,
     ),
 )

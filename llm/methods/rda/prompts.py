@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from llm.judges.panel import tags_text
 from llm.messages import chat, context_text, number, problem_text, states_text, trace_text
@@ -11,14 +11,32 @@ from llm.prompts import render
 from llm.records import Message, Outcome, Pick, Problem
 
 
+def success_text(problem: Problem) -> str:
+    """The environment's own success test as a section; empty where the task has none, or it is not to be shown."""
+    return f"\n\n{render('rda_success', success=problem.success)}" if problem.success else ""
+
+
+def state(problem: Problem) -> str:
+    """The problem as every method states it, with the success test."""
+    return problem_text(problem) + success_text(problem)
+
+
+def result_text(problem: Problem, outcome: Outcome) -> str:
+    """The reward trace, with the success rate where the model knows the test."""
+    rate = f"\n\nSuccess rate reached: {number(outcome.rts)}" if problem.success and outcome.rts is not None else ""
+    return trace_text(outcome.trace) + rate
+
+
 def subtasks_prompt(problem: Problem) -> tuple[Message, ...]:
     """Asks for the list of subtasks."""
-    return chat(render("rda_subtasks", problem=problem_text(problem)))
+    return chat(render("rda_subtasks", problem=state(problem)))
 
 
 def reward_prompt(problem: Problem, subtasks: Sequence[str]) -> tuple[Message, ...]:
-    """Asks for the first reward functions, one component a subtask."""
-    return chat(render("rda_first", problem=problem_text(problem), subtasks=number_subtasks(subtasks)))
+    """Asks for the first reward functions, one component a subtask; without subtasks as other methods do."""
+    if not subtasks:
+        return chat(render("first", problem=state(problem)))
+    return chat(render("rda_first", problem=state(problem), subtasks=number_subtasks(subtasks)))
 
 
 def reflection_prompt(
@@ -27,36 +45,47 @@ def reflection_prompt(
     """Asks for a better reward function than the best one, in view of the analysis of what its robot does."""
     return chat(
         render(
-            "rda_reflect",
-            problem=problem_text(problem),
-            subtasks=number_subtasks(subtasks),
+            "rda_reflect" if subtasks else "rda_reflect_whole",
+            problem=state(problem),
             iteration=iteration,
             source=best.candidate.annotated_source,
-            trace=trace_text(best.trace),
+            trace=result_text(problem, best),
             analysis=analysis,
+            **({"subtasks": number_subtasks(subtasks)} if subtasks else {}),
         )
     )
 
 
 def analysis_prompt(problem: Problem, subtasks: Sequence[str], outcome: Outcome, frames: int) -> tuple[Message, ...]:
-    """The analysis of one robot, from frames of its clip or, where these are 0, from numbers alone."""
+    """The analysis of one robot, from frames of its clip or, where these are 0, from numbers alone. Without subtasks it
+    is of the whole.
+    """
     states = f"\n# State statistics\n\n{states_text(outcome.states)}\n" if outcome.states else ""
     return chat(
         render(
-            "rda_look",
-            context=context_text(problem),
-            subtasks=number_subtasks(subtasks),
+            "rda_look" if subtasks else "rda_look_whole",
+            context=context_text(problem) + success_text(problem),
             source=outcome.candidate.annotated_source,
             trace=trace_text(outcome.trace),
             states="" if frames else states,
             seen=render("rda_frames", frames=frames) if frames else render("rda_numbers"),
+            **({"subtasks": number_subtasks(subtasks)} if subtasks else {}),
         )
     )
 
 
+def merge_prompt(reasons: Mapping[int, Sequence[str]]) -> tuple[Message, ...]:
+    """Asks which reasons for the failure of a subtask mean the same; `reasons` are by the subtask's number."""
+    entries = [
+        f"Subtask {number}\n" + "\n".join(f"{i}. {reason}" for i, reason in enumerate(listed, 1))
+        for number, listed in reasons.items()
+    ]
+    return chat(render("rda_merge", entries="\n\n".join(entries)))
+
+
 def revision_prompt(problem: Problem, subtasks: Sequence[str], analysis: str) -> tuple[Message, ...]:
     """Asks which one subtask, if any, is to be put differently in view of the analysis."""
-    text = render("rda_revise", problem=problem_text(problem), subtasks=number_subtasks(subtasks), analysis=analysis)
+    text = render("rda_revise", problem=state(problem), subtasks=number_subtasks(subtasks), analysis=analysis)
     return chat(text)
 
 
@@ -66,7 +95,7 @@ def score_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Messa
     return chat(
         render(
             "rda_scored",
-            problem=problem_text(problem),
+            problem=state(problem),
             iteration=iteration,
             source=best.candidate.annotated_source,
             trace=trace_text({**best.trace, **score}),

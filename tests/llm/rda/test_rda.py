@@ -6,9 +6,22 @@ import pytest
 
 from llm.errors import MethodError
 from llm.messages import trace_text
-from llm.methods.rda.analysis import cascade_failures, read_analysis, scores_any
+from llm.methods.rda.analysis import cascade_failures, read_analysis, scores_any, summarise, summary_text
 from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
-from llm.records import Ask, Choose, Judge, Look, Outcome, Pick, Train, Write, result_from_json, result_to_json
+from llm.offline import OfflineWriter
+from llm.records import (
+    Ask,
+    Candidate,
+    Choose,
+    Judge,
+    Look,
+    Outcome,
+    Pick,
+    Train,
+    Write,
+    result_from_json,
+    result_to_json,
+)
 from tests.llm.experiment import Experiment, prompts, train
 
 STATES = {"seconds": 10.0, "falls": 2, "coordinates": [{"name": "height", "start": 0.5, "end": 0.62, "mean": 0.6}]}
@@ -187,7 +200,6 @@ class Scripted:
 
 
 def scripted(**answers):
-    from llm.offline import OfflineWriter
 
     return Scripted(OfflineWriter(), {what: said for what, said in answers.items()})
 
@@ -311,7 +323,6 @@ class Refusing(Scripted):
     """Refuses this many analyses, and then goes on as the offline analyst."""
 
     def __init__(self, times):
-        from llm.offline import OfflineWriter
 
         super().__init__(OfflineWriter(), {})
         self.times = times
@@ -359,16 +370,13 @@ def test_where_no_analysis_says_anything_nothing_is_called_the_best():
 
 
 def test_several_looks_are_averaged_and_their_reasons_counted():
-    from llm.methods.rda.analysis import summarise, summary_text
-    from llm.records import Candidate
-
     good = "Subtask 1\nScore: 1\nSubtask 2\nScore: 0.5\nReason: it limps"
     bad = "Subtask 1\nScore: 1\nSubtask 2\nScore: 0\nReason: it falls"
     found = [read_analysis(t, 2) for t in (good, bad, bad)]
     summary = summarise(Outcome(Candidate("1-1", ""), True), found)
     assert summary.scores == (1, pytest.approx(0.5 / 3)) and summary.score == pytest.approx((1 + 0.5 / 3) / 2)
     assert summary_text(summary, ("stand: up", "run: far")) == (
-        "Mean score of all subtasks: 0.58. Done: 1.\n- Subtask 2 (run: far) scores 0.17: it falls; it limps"
+        "Mean score of all subtasks: 0.58. Done: 1.\n- Subtask 2 (run: far) scores 0.17: it falls (2 times); it limps"
     )
 
 

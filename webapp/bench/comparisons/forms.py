@@ -15,6 +15,7 @@ from webapp.base.text_lines import split_lines
 from webapp.bench.form_fields import set_choices
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
+from webapp.comparisons.arms import look_with
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
@@ -234,6 +235,9 @@ class ComparisonForm(forms.ModelForm):
 
     def _make_plan(self, arguments: dict[str, Any], data: dict[str, Any], retrain: int) -> Plan:
         """The plan with its controls, which become methods and contrasts like others. Raises ValueError."""
+        if arguments["vision"]:
+            arguments = {**arguments, "methods": look_with(arguments["methods"])}
+            data["methods"] = arguments["methods"]
         plain = plans.make_plan(**arguments)
         asked = split_lines(data["contrasts"]), data["controls"]
         data["methods"], data["contrasts"] = add_controls(arguments["methods"], *asked, plain.arms)

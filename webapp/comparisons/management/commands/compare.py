@@ -28,7 +28,7 @@ from webapp.comparisons import (
     report,
 )
 from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import Arm
+from webapp.comparisons.arms import Arm, look_with
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.equal_arms import describe_equal_arms
@@ -202,6 +202,10 @@ def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
 
     A comparison that a version without retrainings began goes on without, unless they are asked for.
     """
+    try:
+        options["methods"] = look_with(options["methods"]) if options["vision"] else options["methods"]
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     plain = make_plan(options, options["methods"], 0, [])
     folder = find_folder(options, plain)
     unasked = all(options[name] is None for name in ("retrain", "controls", "contrasts"))
