@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0023_own_prompts'),
+        ('experiments', '0024_answer_jobs'),
     ]
 
     operations = [
