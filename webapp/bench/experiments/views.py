@@ -28,6 +28,7 @@ from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
 from webapp.endpoints.denied import require_allowed
 from webapp.experiments import events, loop, repeating, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
+from webapp.problems.lookup import find_still
 from webapp.review import panels
 from webapp.review.media import respond_with_clip
 
@@ -55,7 +56,11 @@ TEST_SECONDS = 45
 @require_safe
 @staff_only
 def tasks(request: HtmxHttpRequest) -> HttpResponse:
-    return render(request, "bench/experiments/tasks.html", {"tasks": catalog.tasks().values()})
+    groups = [
+        (kind, [(catalog.task(name), find_still(catalog.task(name))) for name in names])
+        for kind, names in catalog.group_tasks().items()
+    ]
+    return render(request, "bench/experiments/tasks.html", {"groups": groups})
 
 
 @require_safe
