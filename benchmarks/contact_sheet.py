@@ -22,9 +22,9 @@ COLUMNS, STILL_WIDTH = 4, 256
 
 
 def film_still(task: str, path: Path) -> None:
-    """The middle of a second of film."""
+    """A tenth of a second after the start: who moves at random soon lies on the ground."""
     renderer = RolloutRenderer(task)
-    encode(renderer.frames(random_rollout(task), RATE, RATE), path.with_suffix(".mp4"), path, RATE // 2)
+    encode(renderer.frames(random_rollout(task), RATE, RATE), path.with_suffix(".mp4"), path, RATE // 10)
     renderer.close()
 
 
