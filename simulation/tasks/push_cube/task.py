@@ -13,6 +13,8 @@ from simulation.worlds import Worlds
 
 HALF = 0.02
 """Half a cube's width in m."""
+HIGHEST = 0.025
+"""Metres above the table below which the cube's middle counts as on it."""
 GOAL_RADIUS = 0.1
 GOAL_AHEAD = 0.1 + GOAL_RADIUS
 """Metres from where the cube begins to the middle of the disc."""
@@ -23,8 +25,6 @@ class Task(Tabletop):
 
     columns = 2
     ahead: ClassVar[float] = GOAL_AHEAD
-    highest: ClassVar[float] = HALF + 0.005
-    """Metres above the table below which the cube's middle counts as on it."""
 
     def place(self, noise: Tensor) -> Tensor:
         """The cube's free joint (n, 7): within 0.1 m of the middle along x and y, not turned."""
@@ -49,7 +49,7 @@ class Task(Tabletop):
     def succeeded(self, env: Worlds) -> Tensor:
         """The cube is on the disc and on the table, (n,) bool."""
         apart: Tensor = torch.linalg.vector_norm(env.obj_pos[:, :2] - env.goal_pos[:, :2], dim=-1)
-        return (apart < GOAL_RADIUS) & (env.obj_pos[:, 2] < self.highest)
+        return (apart < GOAL_RADIUS) & (env.obj_pos[:, 2] < HIGHEST)
 
     def mocap(self, env: Worlds) -> Tensor:
         """The disc, (n, 1, 7)."""
