@@ -155,10 +155,10 @@ def is_grasped(env: Worlds, degrees: float = 85.0, first: int = 7) -> Tensor:
     return pressed
 
 
-def is_at_rest(velocity: Tensor) -> Tensor:
-    """Whether a thing moves by less than 0.01 m/s and turns by less than 0.5 rad/s, from (n, 6), (n,) bool."""
-    moves: Tensor = torch.linalg.vector_norm(velocity[:, 0:3], dim=-1)
-    turns: Tensor = torch.linalg.vector_norm(velocity[:, 3:6], dim=-1)
+def is_at_rest(velocity: Tensor, spin: Tensor) -> Tensor:
+    """Whether a thing moves by less than 0.01 m/s and turns by less than 0.5 rad/s, from (n, 3) each, (n,) bool."""
+    moves: Tensor = torch.linalg.vector_norm(velocity, dim=-1)
+    turns: Tensor = torch.linalg.vector_norm(spin, dim=-1)
     return (moves <= REST_SPEED) & (turns <= REST_SPIN)
 
 

@@ -1,7 +1,6 @@
 """What holds for every task."""
 
 import ast
-import re
 
 import pytest
 import torch
@@ -70,7 +69,7 @@ def test_tasks_with_a_success_test_show_it_whole():
     assert set(having) == {*AT_A_TABLE, "AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"}
     assert "OPEN = 0.39" in catalog.success_source("FrankaCabinet")
     for task in having:
-        names = {node.id for node in ast.walk(ast.parse(catalog.success_source(task))) if isinstance(node, ast.Name)}
-        given = set(re.findall(r"^(?:def )?(\w+)", catalog.success_source(task), re.MULTILINE))
-        capitals = {name for name in names if name.isupper()}
+        found = [node for node in ast.walk(ast.parse(catalog.success_source(task))) if isinstance(node, ast.Name)]
+        given = {node.id for node in found if isinstance(node.ctx, ast.Store)}
+        capitals = {node.id for node in found if node.id.isupper()}
         assert capitals <= given, task

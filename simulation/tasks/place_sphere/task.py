@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from simulation.robots.tabletop import JOINTS, Tabletop, is_at_rest, is_grasped, lay, spread, to_pose
+from simulation.robots.tabletop import Tabletop, is_at_rest, is_grasped, lay, spread, to_pose
 from simulation.tasks.place_sphere.observations import compute_observations
 from simulation.worlds import Worlds
 
@@ -44,4 +44,4 @@ class Task(Tabletop):
         offset = env.obj_pos - env.bin_pos
         beside: Tensor = torch.linalg.vector_norm(offset[:, :2], dim=-1)
         inside = (beside <= NEAR) & ((offset[:, 2] - RADIUS - BOTTOM).abs() <= NEAR)
-        return inside & is_at_rest(env.qvel[:, JOINTS : JOINTS + 6]) & (env.is_grasped < 0.5)
+        return inside & is_at_rest(env.obj_linvel, env.obj_angvel) & (env.is_grasped < 0.5)

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from simulation.robots.tabletop import JOINTS, Tabletop, is_at_rest, is_grasped, lay, spread, to_pose
+from simulation.robots.tabletop import Tabletop, is_at_rest, is_grasped, lay, spread, to_pose
 from simulation.tasks.stack_cube.observations import compute_observations
 from simulation.worlds import Worlds
 
@@ -59,7 +59,7 @@ class Task(Tabletop):
         offset = env.cubeA_pos - env.cubeB_pos
         beside: Tensor = torch.linalg.vector_norm(offset[:, :2], dim=-1)
         on_top = (beside <= BESIDE) & ((offset[:, 2] - 2 * HALF).abs() <= HEIGHT_NEAR)
-        return on_top & is_at_rest(env.qvel[:, JOINTS : JOINTS + 6]) & (env.is_grasped < 0.5)
+        return on_top & is_at_rest(env.cubeA_linvel, env.cubeA_angvel) & (env.is_grasped < 0.5)
 
 
 def spread_over(noise: Tensor) -> Tensor:
