@@ -36,6 +36,7 @@ INFO = TaskInfo(
         **{name: "Tensor (num_envs,)" for name in DOF_NAMES},
     },
     metric=None,
+    revision=2,
     reasons_best=("jumps high", "swings its arms", "bends its knees first", "lands safely", "looks natural"),
     reasons_worst=("does not leave the ground", "falls over", "lands hard", "looks strange"),
     presets={

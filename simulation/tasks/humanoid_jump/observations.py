@@ -18,8 +18,10 @@ def compute_observations(env: Any) -> None:
     env.dof_limits_lower, env.dof_limits_upper: (21,), the range of each hinge in rad
     env.vec_sensor_tensor: (num_envs, 12), force in N (3) and torque in Nm (3) from the ground on the right foot 0:6
         and on the left foot 6:12, in the world frame; all zero while a foot is in the air
-    env.right_leg_contact_force, env.left_leg_contact_force: (num_envs, 3), force in N from the ground on a whole leg
-        in the world frame; standing, about 200 N upwards each; the robot weighs 405 N
+    env.right_leg_contact_force, env.left_leg_contact_force: (num_envs, 3), the forces of env.vec_sensor_tensor on the
+        right and the left foot; standing, about 200 N upwards each; the robot weighs 405 N
+    env.angular_velocity_local: (num_envs, 3), the torso's angular velocity along its own axes in rad/s, times
+        env.angular_velocity_scale (0.25)
     env.actions: (num_envs, 21), the policy's last actions in [-1, 1], as parts of each motor's strength
     """
     env.prev_torso_position = env.torso_position
@@ -37,7 +39,10 @@ def compute_observations(env: Any) -> None:
 
     # linear and angular velocity along the torso's own axes
     local_velocities = torch.bmm(env.root_states[:, 7:13].reshape(-1, 2, 3), axes)
-    env.velocity_local, env.angular_velocity_local = local_velocities.unbind(1)
+    env.velocity_local = local_velocities[:, 0]
+    env.angular_velocity_local = local_velocities[:, 1] * env.angular_velocity_scale
+    env.right_leg_contact_force = env.vec_sensor_tensor[:, 0:3]
+    env.left_leg_contact_force = env.vec_sensor_tensor[:, 6:9]
 
     # every hinge by name: (num_envs,), in rad
     env.abdomen_y, env.abdomen_z, env.abdomen_x = env.dof_pos[:, 0:3].unbind(-1)
@@ -56,7 +61,7 @@ def compute_observations(env: Any) -> None:
         (
             env.torso_position,  # 0:3
             env.velocity_local,  # 3:6
-            env.angular_velocity_local * env.angular_velocity_scale,  # 6:9
+            env.angular_velocity_local,  # 6:9
             torch.stack((yaw, roll, up_proj), dim=-1),  # 9:12
             dof_pos_scaled,  # 12:33, -1 and 1 at the limits
             env.dof_vel * env.dof_vel_scale,  # 33:54

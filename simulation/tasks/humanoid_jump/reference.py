@@ -20,7 +20,7 @@ def compute_reward(
     height = torso_position[:, 2]
     right_airborne = (right_leg_contact_force[:, 2] < 1.0).float()
     left_airborne = (left_leg_contact_force[:, 2] < 1.0).float()
-    airborne = right_airborne * left_airborne
+    airborne = right_airborne * left_airborne * (height > 1.0).float()  # not on its knees
     grounded = (1.0 - right_airborne) * (1.0 - left_airborne)
 
     # both legs do the same: a lifted leg is no jump

@@ -1,4 +1,4 @@
-"""HumanoidJump's hidden half: the force on each leg. There is no metric."""
+"""HumanoidJump's hidden half. There is no metric."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from simulation.robots.legged import Humanoid
 from simulation.tasks.humanoid_jump.info import INFO
 from simulation.tasks.humanoid_jump.observations import compute_observations
 from simulation.worlds import Worlds
-
-LEG_SENSORS = slice(18, 24)
-"""Force of the ground on the right leg, then on the left, in sensordata, after the feet's."""
 
 
 class Task(Humanoid):
@@ -26,8 +23,6 @@ class Task(Humanoid):
     def observe(self, env: Worlds) -> None:
         """Variables and observations of the state reached."""
         self.read(env)
-        legs = env.sensordata[:, LEG_SENSORS]
-        env.right_leg_contact_force, env.left_leg_contact_force = legs[:, 0:3], legs[:, 3:6]
         compute_observations(env)
 
     def metric(self, env: Worlds, ended: Tensor) -> tuple[Tensor, Tensor]:
