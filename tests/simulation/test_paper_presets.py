@@ -30,6 +30,19 @@ def test_settings(task):
     assert shared == ("elu", 0.99, 0.95, 0.2, 1e-4, 1.0)
 
 
+WALKERS = {"Ant", "AntLieDown", "AntPatrolAndReturn", "Anymal", "Humanoid", "HumanoidJump"}
+
+
+@pytest.mark.parametrize("task", [name for name, info in catalog.tasks().items() if "paper-sac" in info.presets])
+def test_rdas_numbers(task):
+    """Worlds, steps, updates, discount: the last of the printed table's two columns is for what walks."""
+    preset = catalog.preset(task, "paper-sac")
+    assert isinstance(preset, catalog.SacPreset)
+    found = (preset.worlds, preset.samples, preset.iterations * preset.updates, preset.gamma)
+    printed = (16, 10_000_000, 625_000, 0.98) if task in WALKERS else (2048, 50_000_000, 250_000, 0.95)
+    assert found == pytest.approx(printed, rel=2e-3)
+
+
 # observations, actions, seconds a control step, steps of an episode
 PRINTED = {
     "Cartpole": (4, 1, 1 / 60, 500),
