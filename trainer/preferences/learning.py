@@ -169,8 +169,7 @@ class PreferenceTraining:
             if query is not None
         }
         fitted = [row for row in asked if len(self._labels[row])]
-        for row in asked:  # without a label there is no reward model, whatever was learned before
-            self._learned[row] = self._learned[row] and row in fitted
+        self._forget_reward(learner, [row for row in asked if self._learned[row] and row not in fitted])
         ended = self._fit(fitted)
         for row, held in asked.items():
             fit = asdict(ended[row]) if row in ended else {"epochs": 0, "accuracy": None}
@@ -362,6 +361,16 @@ class PreferenceTraining:
             return self._model.predict(rows, torch.cat((observations, actions.clamp(-1.0, 1.0)), dim=-1))
 
         learner.change_reward([self.groups[row] for row in rows], rewards, seeds)
+
+    def _forget_reward(self, learner: Learner, rows: Sequence[int]) -> None:
+        """Without a label there is no reward, whatever was learned before: what the policy keeps is worth 0 again."""
+        if not rows:
+            return
+        seeds = [derive_seed("new values", self.seeds[row]) for row in rows]
+        groups = [self.groups[row] for row in rows]
+        learner.change_reward(groups, lambda observations, _: observations.new_zeros(observations.shape[:-1]), seeds)
+        for row in rows:
+            self._learned[row] = False
 
     def _fit(self, rows: Sequence[int]) -> dict[int, Fit]:
         """Have these rows learn from their labels, and how that went."""

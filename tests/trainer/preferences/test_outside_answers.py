@@ -146,6 +146,22 @@ def test_a_changed_answer_is_learned_as_it_is_now_and_without_answers_nothing_is
     assert preferences.sums == {0: (0.0, 0)}, "nobody is rewarded by a model that knows nothing"
 
 
+def test_once_all_answers_are_taken_back_no_replayed_sample_is_worth_anything(tmp_path):
+    job = outside(sac(replace(FEW, budget=14)))
+    lockstep, _ = trained(tmp_path, job)
+    answer(tmp_path, lockstep, ["first", "second"])
+    lockstep, _ = trained(tmp_path, job)
+    replay, column = lockstep.learner.replay, 2 * lockstep.learner.num_obs + lockstep.learner.num_actions
+    before = replay.rows[0, : replay.size, column]
+    assert before.abs().max() > 0
+    digest = exchange.read_queries(tmp_path, 0, 1).digest
+    exchange.write_answers(tmp_path, 0, 1, digest, ["skip", "skip"])
+    answer(tmp_path, lockstep, ["skip", "skip"])
+    lockstep, _ = trained(tmp_path, job)
+    replay = lockstep.learner.replay
+    assert replay.size > len(before) and not replay.rows[0, : replay.size, column].any()
+
+
 def test_skipped_pairs_are_asked_again_but_not_after_the_end(tmp_path):
     job = outside(ppo(FEW))
     lockstep, result = trained(tmp_path, job)
