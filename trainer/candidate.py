@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from trainer.records import CandidateResult
+from trainer.records import CandidateProgress, CandidateResult
 from trainer.traces import Series, metric_summary, summary
 
 EPISODE_LENGTH = "episode_length"
@@ -48,6 +48,11 @@ class Candidate:
         """Inverse of state_dict."""
         series = {name: Series(*saved) for name, saved in state["series"].items()}
         return cls(**{**state, "series": series, "metric": Series(*state["metric"])})
+
+    def describe_progress(self, phase: str, samples: int) -> CandidateProgress:
+        """How far it is, in a training of so many samples."""
+        status = "failed" if self.reason else "done" if phase == "done" else "training"
+        return CandidateProgress(self.index, status, self.reason, self.samples / samples, tuple(self.rollouts))
 
     def result(self, iterations: int) -> CandidateResult:
         """Its result, in a run of `iterations`."""

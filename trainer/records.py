@@ -20,6 +20,7 @@ JOB_DIR/
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -190,6 +191,22 @@ def read_result(job_dir: Path) -> TrainResult | None:
     except FileNotFoundError:
         return None
     return TrainResult(**{**data, "candidates": tuple(CandidateResult(**c) for c in data["candidates"])})
+
+
+LATER_OPTIONS = ("shared_experience", "preferences", "by_metric", "episodes")
+"""Fields of a job that earlier versions did not have."""
+
+
+def fingerprint_job(job: TrainJob, preset: AnyPreset, device: str) -> str:
+    """What a checkpoint must have been made for: the job, its split over processes apart. An option that is off counts
+    as one that the version before did not have.
+    """
+    said = {k: v for k, v in asdict(job).items() if k != "processes" and (v or k not in LATER_OPTIONS)}
+    for preferences in filter(None, said.get("preferences", ())):
+        if not preferences["outside"]:
+            del preferences["outside"]
+    parts = [said, asdict(preset), *([] if device == "cpu" else [device])]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def preset_of(job: TrainJob) -> AnyPreset:

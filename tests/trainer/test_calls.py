@@ -7,7 +7,7 @@ import pytest
 
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import shard, trained, unnumbered
-from trainer import calls, lockstep, process, run
+from trainer import calls, process, run, training
 from trainer.calls import CallMark, CallWatch, candidate_of, read_mark
 from trainer.records import TrainJob, TrainResult, drop_candidate, shard_folder, write_json
 from trainer.shard import Shard
@@ -83,7 +83,7 @@ def test_a_candidate_dropped_after_a_checkpoint_leaves_the_others_as_they_were(t
     three = job(OTHERS[0], rewards.FALLING, OTHERS[1])
     folder = tmp_path / "with"
     shard_folder(folder, 0, 3).mkdir(parents=True)
-    begun = lockstep.Lockstep(folder, three, 0, 3, threads=1)
+    begun = training.Lockstep(folder, three, 0, 3, threads=1)
     begun.prepare()
     for _ in range(3):
         begun._iterate()
@@ -101,7 +101,7 @@ def test_a_reward_that_takes_longer_than_the_rest_of_its_training_is_dropped(tmp
     first, slow, last = begun.train().candidates
     assert slow.reason.startswith("limits: its calls took 1000000 s of processor time, the rest of its training ")
     assert unnumbered((first, last)) == unnumbered(trained(tmp_path / "without", job(*OTHERS))[1].candidates)
-    assert begun._slow(lockstep.REWARD_SECONDS) == "", "so much it may take in any case"
+    assert begun._slow(training.REWARD_SECONDS) == "", "so much it may take in any case"
 
 
 def test_the_memory_of_the_machine_is_divided_among_its_processes(monkeypatch, tmp_path):

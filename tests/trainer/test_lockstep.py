@@ -11,8 +11,8 @@ from simulation import catalog
 from simulation.rollout import read_rollout
 from tests.trainer import rewards
 from trainer import checkpoint
-from trainer.lockstep import Lockstep
 from trainer.records import CandidateResult, TrainJob, TrainResult, shard_folder
+from trainer.training import Lockstep
 
 pytestmark = pytest.mark.slow
 

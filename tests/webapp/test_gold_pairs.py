@@ -15,7 +15,7 @@ from django.urls import reverse
 from tests.webapp import bench_rows, rows
 from tests.webapp.exports import write_export
 from tests.webapp.pair_answers import answer_all, send
-from webapp.archive import erasure
+from webapp.archive import erasure, importer
 from webapp.bench.studies import reliability
 from webapp.experiments.models import Experiment, PairSession, SegmentPair
 from webapp.review import gold_pairs, pairs, quality
@@ -186,3 +186,24 @@ def test_erasure_takes_gold_pairs_of_the_films_that_go() -> None:
     assert PairScreening.objects.get(pair=None, participant=person).answer
     erasure.erase(person)
     assert not PairScreening.objects.exists()
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_an_import_brings_their_answers_back(tmp_path: Path, own: bool) -> None:
+    """A gold pair whose films are of another study stays there; that the answer was to one is known all the same."""
+    if own:
+        study = rows.study(**PLAN, options={"queries": 49})
+        earlier = rows.open_pairs(rows.participant(study, label="P01"), pairs=7)
+        person = rows.participant(study, label="P02")
+        add_gold(study, earlier, 7, each=7)
+        rows.open_pairs(person, pairs=7)
+    else:
+        person, _ = start_with_gold()
+    answer_all(person)
+    right = quality.assess_study(person.study)[person].gold_pairs
+    write_export(person.study, tmp_path / "export.zip")
+    copy = importer.restore(tmp_path / "export.zip", "ada")
+    assert copy.gold_pairs.count() == (7 if own else 0)
+    (found,) = (one for who, one in quality.assess_study(copy).items() if who.label == person.label)
+    assert found.gold_pairs == right and len(right) == 1 and found.pairs == 7
+    assert bool(PairScreening.objects.get(participant__study=copy, pair=None).gold_id) == own

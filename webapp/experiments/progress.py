@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db.models import Min, Q
-from django.db.models.functions import Now
-from django.utils import timezone
+from django.db.models import Q
 
-from llm.records import TRIED
 from webapp.experiments import held_up, promises
 from webapp.experiments.courses import (
     TRUSTED_FRACTION,
@@ -23,7 +19,8 @@ from webapp.experiments.courses import (
 )
 from webapp.experiments.durations import STEP_JOBS, Known, measure_step, read_courses
 from webapp.experiments.kinds import KINDS
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
+from webapp.experiments.models import Candidate, Clip, Experiment, Job
+from webapp.experiments.progress_state import State, read_states
 from webapp.experiments.promises import GRACE_SECONDS, SHORT_SECONDS, Promise
 
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
@@ -31,8 +28,6 @@ SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 STEP_OF_JOB: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items()}
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, the judgement that people are asked for."""
-OF_SESSIONS = (Job.Kind.PAIRS, Job.Kind.ANSWER)
-"""Jobs between two slices of one training, whose own job is older and is queued again."""
 ANSWERING, ANSWERING_TEXT = "answering", "waiting for people to answer pairs"
 """The phase of a training that has stopped to ask about pairs."""
 OWN_SECONDS, OWN_FRACTION, OWN_PATIENCE = 10.0, 0.2, 180.0
@@ -85,32 +80,9 @@ class Progress:
         return JUDGEMENT_BY_PHASE[self.phase].phase_text if self.phase in JUDGEMENT_BY_PHASE else ""
 
 
-@dataclass(frozen=True)
-class _State:
-    """The rows that decide an experiment's progress."""
-
-    experiment: Experiment
-    iteration: int
-    trained: bool
-    """Whether the round's training and filming are over."""
-    judged: bool
-    """Whether the round's best is named."""
-    request: Request | None
-    """The first unfinished request."""
-    undone: int
-    """Number of unfinished requests: those of one step are open together."""
-    job: Job | None
-    """The job that the request waits for."""
-    training: Job | None
-    """The training of the films that the request waits for."""
-    in_line: bool
-    now: datetime
-    """By the database's clock, as this process's may be wrong."""
-
-
 def read_progress(experiment: Experiment, known: Known | None = None) -> Progress:
     """The progress of an experiment; `known` is what was measured already."""
-    state = _read_states([experiment])[0]
+    state = read_states([experiment])[0]
     now = _build_progress(state, {} if known is None else known)
     return replace(now, candidates=_read_candidates(experiment, state.iteration, state.job))
 
@@ -118,69 +90,10 @@ def read_progress(experiment: Experiment, known: Known | None = None) -> Progres
 def read_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
     """The progress of many experiments by primary key, without candidates, in few queries."""
     known: Known = {}
-    return {state.experiment.pk: _build_progress(state, known) for state in _read_states(experiments)}
+    return {state.experiment.pk: _build_progress(state, known) for state in read_states(experiments)}
 
 
-def _read_states(experiments: Sequence[Experiment]) -> list[_State]:
-    undone = Request.objects.filter(experiment__in=experiments).exclude(
-        status__in=(Request.Status.DONE, Request.Status.ASIDE)
-    )
-    requests: dict[int, Request] = {}
-    counts: Counter[int] = Counter()
-    now = timezone.now()  # nobody is told a time where no request is open
-    for request in undone.order_by("step", "slot").annotate(read_at=Now()).prefetch_related("jobs"):
-        now = request.read_at
-        requests.setdefault(request.experiment_id, request)
-        counts[request.experiment_id] += 1
-    rounds = Iteration.objects.filter(experiment__in=experiments, aside=False).order_by("number")
-    newest = {pk: (number, best) for pk, number, best in rounds.values_list("experiment", "number", "best")}
-    tried = Request.objects.filter(experiment__in=experiments, kind__in=TRIED, status=Request.Status.DONE)
-    trained = dict(tried.order_by("step").values_list("experiment", "payload__iteration"))
-    waits_for = {pk: _find_job(request) for pk, request in requests.items()}
-    queued = [job for job in waits_for.values() if job and job.status == Job.Status.QUEUED]
-    heads = _find_first_jobs() if queued else {}
-    late = {job.pk for job in queued if heads.get(job.kind, job.pk) < job.pk}
-    states = []
-    for row in experiments:
-        number, best = newest.get(row.pk, (0, None))
-        job = waits_for.get(row.pk)
-        states.append(
-            _State(
-                experiment=row,
-                iteration=number,
-                trained=trained.get(row.pk) == number,
-                judged=best is not None,
-                request=requests.get(row.pk),
-                undone=counts[row.pk],
-                job=job,
-                training=_find_training(requests.get(row.pk)),
-                in_line=job is not None and job.pk in late,
-                now=now,
-            )
-        )
-    return states
-
-
-def _find_job(request: Request) -> Job | None:
-    """The request's newest job, except those for early clips, and for pairs that are filmed."""
-    jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
-    jobs = [job for job in jobs if job.kind not in OF_SESSIONS or job.status != Job.Status.DONE]
-    return max(jobs, key=lambda job: job.pk, default=None)
-
-
-def _find_training(request: Request | None) -> Job | None:
-    done = [job for job in request.jobs.all() if job.kind == Job.Kind.TRAIN] if request else []
-    return done[0] if done and done[0].status == Job.Status.DONE else None
-
-
-def _find_first_jobs() -> dict[str, int]:
-    """By kind, the first job that is queued or running, and does not end at its next heartbeat."""
-    working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING), cancel=False)
-    working = working.exclude(experiment__paused=True)
-    return dict(working.order_by().values_list("kind").annotate(first=Min("pk")))
-
-
-def _build_progress(state: _State, known: Known) -> Progress:
+def _build_progress(state: State, known: Known) -> Progress:
     phase, n = _find_phase(state), state.experiment.rounds
     if phase in ("finished", ANSWERING) or phase in JUDGEMENT_BY_PHASE:
         return Progress(phase, state.iteration, n, 1.0, 0.0)
@@ -204,7 +117,7 @@ def _build_progress(state: _State, known: Known) -> Progress:
     return Progress(phase, state.iteration, n, fraction, left, late=late, late_reason=reason)
 
 
-def _is_overdue(state: _State, step: str, known: Known) -> bool:
+def _is_overdue(state: State, step: str, known: Known) -> bool:
     """Whether a job without a promise has taken longer than such jobs take, or waits although no other is before it."""
     job = state.job
     if job is None or state.in_line:
@@ -215,7 +128,7 @@ def _is_overdue(state: _State, step: str, known: Known) -> bool:
     return (state.now - begun).total_seconds() > usual + GRACE_SECONDS
 
 
-def _find_promise(state: _State) -> Promise | None:
+def _find_promise(state: State) -> Promise | None:
     """What people were told, while a worker renews it."""
     job = state.job
     if job is None or job.status != Job.Status.RUNNING or not job.estimates:
@@ -223,7 +136,7 @@ def _find_promise(state: _State) -> Promise | None:
     return promises.read_promises(job)[-1]
 
 
-def _find_late_reason(state: _State) -> str:
+def _find_late_reason(state: State) -> str:
     if state.job and state.job.attempt > 1:
         return "restarted"
     since = state.now - held_up.LASTING  # the moments between two jobs change no words
@@ -234,7 +147,7 @@ def _find_late_reason(state: _State) -> str:
 
 def promise_time_left(job: Job) -> list[list[float]] | None:
     """The job's promises with a new one; None while the time left is unknown. For the worker that holds the job."""
-    state = _read_states([job.experiment])[0]
+    state = read_states([job.experiment])[0]
     if state.job is None or state.job.pk != job.pk:  # one of several jobs of its step: another one's promise counts
         return None
     _, left = _estimate(state, _find_step(state), {})
@@ -244,7 +157,7 @@ def promise_time_left(job: Job) -> list[list[float]] | None:
     return promises.write_promise(state.job, promise)
 
 
-def _find_phase(state: _State) -> str:
+def _find_phase(state: State) -> str:
     experiment, request = state.experiment, state.request
     if experiment.status in (Experiment.Status.DRAFT, Experiment.Status.FAILED, Experiment.Status.CANCELLED):
         return str(experiment.status)
@@ -260,7 +173,7 @@ def _find_phase(state: _State) -> str:
     return _find_step(state)
 
 
-def _find_step(state: _State) -> str:
+def _find_step(state: State) -> str:
     """The step of a round: writing, training, filming or asking. A model's questions before the training, and the
     moments between two steps there, count as writing.
     """
@@ -274,7 +187,7 @@ def _find_step(state: _State) -> str:
     return "writing" if state.experiment.writes else "training"
 
 
-def _awaits_next(state: _State) -> bool:
+def _awaits_next(state: State) -> bool:
     """Whether a person has judged the round, so that a model's questions belong to the next one."""
     return state.judged and _asks_people(state.experiment) and state.iteration < state.experiment.rounds
 
@@ -290,7 +203,7 @@ def _list_steps(experiment: Experiment) -> dict[str, float]:
     return {name: share for name, share in SHARES.items() if name not in left_out}
 
 
-def _estimate(state: _State, step: str, known: Known) -> tuple[float, float | None]:
+def _estimate(state: State, step: str, known: Known) -> tuple[float, float | None]:
     """The fraction of the round's wait that is over, and the seconds left."""
     if step == "asking":
         return 1.0, _estimate_answers(state, measure_step(state.experiment, step, known))
@@ -322,7 +235,7 @@ def _measure_slowdown(job: Job | None, now: datetime, left: float, expected: flo
     return min(MOST_SLOWDOWN, max(LEAST_SLOWDOWN, total / expected))
 
 
-def _estimate_answers(state: _State, each: float | None) -> float | None:
+def _estimate_answers(state: State, each: float | None) -> float | None:
     """Seconds until a model has answered all open requests, one after another."""
     own, others = _estimate_job(state.job, state.now, each), state.undone - 1
     if state.in_line or state.request is None or own is None or (others and each is None):
@@ -335,7 +248,7 @@ def _read_fraction(job: Job | None) -> float:
     return min(1.0, float((job.progress if job else {}).get("fraction") or 0))
 
 
-def _estimate_step(state: _State, expected: float | None, courses: Sequence[Course], known: Known) -> float | None:
+def _estimate_step(state: State, expected: float | None, courses: Sequence[Course], known: Known) -> float | None:
     """Seconds left of the current step, with the jobs before it in its queue."""
     own = _estimate_job(state.job, state.now, expected, courses)
     if own is None or state.job is None or not state.in_line:
