@@ -71,7 +71,7 @@
   function arrived() {
     const now = live();
     if (!now) return;
-    if (now.dataset.kind !== state.dataset.kind) return location.reload(); // videos gave way to texts, or these to videos
+    if (now.dataset.kind !== state.dataset.kind) return location.reload(); // videos gave way to texts or pairs, which have other scripts
     now.addEventListener("htmx:beforeOnLoad", ifStillThere);
     countDown();
     moving();

@@ -82,12 +82,15 @@ def test_they_judge_a_round_of_it_meanwhile_undisturbed_and_come_back(client: Cl
     request = rows.open_judgement(there)
     attend(person, 1)
     assert look(client, person) == "review"
+    rounds = client.get(person.get_absolute_url()).content.decode()
     rows.open_pairs(attend(person, 1)[0], pairs=2, session=2)
     attend(person, 2)
     assert look(client, person) == "review", "a person who chooses is not interrupted"
     Request.objects.filter(pk=request.pk).update(status=Request.Status.DONE)
     assert look(client, person) == "pairs"
     assert Participant.objects.get(pk=person.pk).experiment == first
+    asked = client.get(reverse("live", args=[person.token]), {"version": "x"}, headers={"HX-Request": "true"})
+    assert 'data-kind="videos"' in rounds and 'data-kind="pairs"' in asked.content.decode(), "so the page loads itself"
 
 
 def test_an_answer_that_comes_late_reaches_the_experiment_that_it_is_about(client: Client) -> None:
