@@ -321,14 +321,27 @@ def success_source(name: str) -> str:
     """The code of the task's success test, with the constants that it reads; empty where its metric is no success."""
     if not (task(name).metric or "").startswith(SUCCESS):
         return ""
-    tree = ast.parse((find_folder(name) / "task.py").read_text())
-    methods = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    test = methods.get("succeeded") or methods["metric"]
+    body = _read_statements(find_folder(name) / "task.py")
+    methods = {node.name: node for part in body for node in ast.walk(part) if isinstance(node, ast.FunctionDef)}
+    test = methods.get("succeeded") or methods.get("metric")
+    if test is None:
+        return ""
     called = [node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)]
     shown = [test, *(methods[attribute] for attribute in dict.fromkeys(called) if attribute in methods)]
     read = {node.id for part in shown for node in ast.walk(part) if isinstance(node, ast.Name)}
-    constants = [node for node in tree.body if isinstance(node, ast.Assign) and read & _list_names(node)]
-    return "\n".join(map(ast.unparse, [*constants, *shown]))
+    constants = [node for node in body if isinstance(node, ast.Assign) and read & _list_names(node)]
+    return "\n".join(dict.fromkeys(map(ast.unparse, [*constants, *shown])))
+
+
+def _read_statements(file: Path) -> list[ast.stmt]:
+    """The statements of a task's file, those of a task that it builds on first."""
+    found: list[ast.stmt] = []
+    for node in ast.parse(file.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("simulation.tasks."):
+            other = file.parent.parent / node.module.split(".")[2] / "task.py"
+            found += _read_statements(other) if node.module.endswith(".task") and other.is_file() else []
+        found.append(node)
+    return found
 
 
 def _list_names(node: ast.Assign) -> set[str]:
