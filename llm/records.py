@@ -92,6 +92,10 @@ class Pick:
     tags: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     """Those that could not be shown, because their clips failed: the pick says nothing of them."""
+    undecided: str = ""
+    """equal or skip, as in ANSWERS, where the judge named nobody: best and worst were then drawn. Empty: they were
+    named.
+    """
 
     def saw(self, names: Iterable[str]) -> list[str]:
         """Those of these that were shown."""
@@ -337,7 +341,9 @@ def result_to_json(kind: str, result: Any) -> Any:
         return [_candidate(c) for c in result]
     if kind in TRIED:
         return [{**asdict(o), "candidate": _candidate(o.candidate)} for o in result]
-    return {k: v for k, v in asdict(result).items() if v or k != "unseen"} if kind == "Judge" else result
+    if kind == "Judge":
+        return {name: value for name, value in asdict(result).items() if value or name not in ("unseen", "undecided")}
+    return result
 
 
 def result_from_json(kind: str, data: Any) -> Any:

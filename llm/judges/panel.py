@@ -6,7 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+from llm.prompts import render
 from llm.records import Pick
 
 QUANTILE = 1.959963984540054
@@ -37,8 +39,12 @@ class Rating:
 
 def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
     """The pairs that best and worst of K imply: the best beats every other, every other beats the worst (2K - 3
-    pairs).
+    pairs). Where the judge saw no difference, every pair is a tie; where nobody could judge, there are none.
     """
+    if pick.undecided:
+        pairs = combinations(shown, 2) if pick.undecided == "equal" else ()
+        share = 1 / max(len(shown) - 1, 1)
+        return [Comparison(*pair, 0.5, share) for a, b in pairs for pair in ((a, b), (b, a))]
     share = independence(len(shown), pick.worst is not None)
     found = [Comparison(pick.best, other, share=share) for other in shown if other != pick.best]
     if pick.worst is not None:
@@ -146,10 +152,19 @@ def count_tags(tags: Sequence[Sequence[str]]) -> Mapping[str, int]:
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
+UNDECIDED = {"equal": "the judge saw no difference", "skip": "the judge could not judge them"}
+"""What an answer that names nobody means."""
+
+
 def reason_text(pick: Pick) -> str:
     """A person's sentence and tags as one text; empty when there are none."""
     tags = f"Tags: {tags_text(pick.tags)}" if pick.tags else ""
     return "\n".join(part for part in (pick.reason.strip(), tags) if part)
+
+
+def undecided_text(pick: Pick) -> str:
+    """That best and worst were drawn, and why; empty where the judge named them."""
+    return render("undecided", why=UNDECIDED[pick.undecided]) if pick.undecided else ""
 
 
 def tags_text(tags: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from llm.forms import form_of
-from llm.judges.panel import reason_text
+from llm.judges.panel import reason_text, undecided_text
 from llm.messages import trace_text
 from llm.method import Method, Option
 from llm.prompts import render
@@ -26,6 +26,8 @@ class Round:
     worst: Outcome | None
     difference: str
     reason: str
+    undecided: str = ""
+    """That best and worst were drawn, and why; empty where the judge named them."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def icpl(
         if shown.differences and rounds and iteration < n:  # no prompt follows the last round
             question = describe_prompt(problem, rounds[-1].best, best, shown)
             difference = yield Ask(iteration, question, make_seed(rng), "describer")
-        rounds.append(Round(iteration, best, worst, difference, reason_text(pick)))
+        worst = None if pick.undecided else worst  # drawn: an example of nothing
+        rounds.append(Round(iteration, best, worst, difference, reason_text(pick), undecided_text(pick)))
     if n == 1:
         return rounds[0].best.candidate.id
     winner: str = yield Choose(tuple(r.best for r in rounds))
@@ -120,8 +123,9 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
     parts.append(form.render("best", iteration=last.iteration, difference=difference_text(last), **best))
     if last.worst and shown.bad_example:
         parts.append(form.render("worst", iteration=last.iteration, **form.example(last.worst, shown.measures)))
-    if last.reason and shown.reasons:
-        parts.append(render("reason", reason=last.reason))
+    said = [last.undecided, last.reason if shown.reasons else ""]
+    if any(said):
+        parts.append(render("reason", reason="\n".join(filter(None, said))))
     name = "feedback" if last.worst and shown.bad_example else "feedback_good"
     examples = join_texts("\n\n", parts)
     return make_prompt(form.chat, fill_prompt(form.prompt_name(name), problem=form.statement, examples=examples))

@@ -17,7 +17,7 @@ from typing import Any
 from llm.errors import MethodError, explain_missing_score
 from llm.forms import form_of
 from llm.judges import model as model_judge
-from llm.judges.panel import reason_text
+from llm.judges.panel import reason_text, undecided_text
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Write
@@ -185,8 +185,8 @@ def three_d(
         if negative == "uniform":
             other = rng.choice(rest) if rest else None
         else:
-            other = outcome_named(seen, pick.worst) if pick.worst else None
-        words = reason_text(pick) if reasons else ""
+            other = outcome_named(seen, pick.worst) if pick.worst and not pick.undecided else None
+        words = "\n".join(filter(None, (undecided_text(pick), reason_text(pick) if reasons else "")))
     assert positive is not None
     return positive.candidate.id
 

@@ -128,6 +128,19 @@ def test_a_persons_words_reach_the_next_prompt_unless_switched_off():
     assert "limps" not in "".join(prompts(pure))
 
 
+@pytest.mark.parametrize(("undecided", "words"), [("equal", "saw no difference"), ("skip", "could not judge them")])
+@pytest.mark.parametrize("method", ["icpl", "scaling_3d", "rf_agent_judged", "rda_judged"])
+def test_a_judge_who_names_nobody_gives_no_bad_example(method, undecided, words):
+    """What was drawn is told as what it is, in the next prompt of every method that people judge."""
+    drawn = judged_with(lambda ids: Pick(ids[0], ids[-1], undecided=undecided))
+    options = {"budget": 11} if method == "rf_agent_judged" else {}
+    experiment = Experiment(method=method, n=2, judge=drawn, options=options)
+    experiment.run()
+    later = [p for p in prompts(experiment) if words in p]
+    assert later and not [p for p in later if "Rejected" in p or "Judged best" in p]
+    assert not [p for p in prompts(experiment)[:2] if words in p]
+
+
 def test_failed_candidates_are_never_named_and_one_survivor_has_no_worst():
     def only_the_second(request):
         return tuple(o if o.candidate.id.endswith("-2") else _failed(o) for o in train(request))

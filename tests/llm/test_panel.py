@@ -20,6 +20,15 @@ from llm.judges.panel import (
 from llm.records import Pick
 
 
+def test_a_pick_that_names_nobody_is_a_tie_of_all_or_nothing():
+    """Two players, one tie: equal strengths, and no pull of the drawn order. Nobody could judge: no comparison."""
+    assert comparisons(Pick("a", "b", undecided="skip"), ["a", "b", "c"]) == []
+    ties = comparisons(Pick("a", "c", undecided="equal"), ["a", "b", "c"])
+    assert {(t.winner, t.loser, t.weight) for t in ties} == {(x, y, 0.5) for x in "abc" for y in "abc" if x != y}
+    rated = bradley_terry([*games(("a", "b")), *ties], names=list("abc"))
+    assert rated["a"].value > rated["c"].value > rated["b"].value, "c is drawn against both"
+
+
 def games(*results):
     return [Comparison(*pair) for pair in results]
 

@@ -217,6 +217,7 @@ def test_who_cannot_tell_is_left_out(people):
     request = Request.objects.get(kind="Judge")
     assert (request.result["best"], request.result["worst"]) == ("1-2", "1-1")
     assert (request.pooled["people"], request.pooled["undecided"]) == (3, 2)
+    assert "undecided" not in request.result
 
 
 def test_what_could_not_be_filmed_is_said_to_have_been_seen_by_nobody(people):
@@ -236,6 +237,7 @@ def test_where_nobody_can_tell_what_was_drawn_stands(people):
     drawn = {key for one in Vote.objects.all() for key in (one.best.key, one.worst.key)}
     result = Request.objects.get(kind="Judge").result
     assert {result["best"], result["worst"]} <= drawn and result["best"] != result["worst"]
+    assert result["undecided"] == "equal"
 
 
 def test_the_winner_of_winners_is_chosen_by_all(client):

@@ -114,6 +114,16 @@ def compares_the_first_two(problem: Any, rng: Any, k: int, n: int) -> Any:
 
 
 @pytest.mark.parametrize(
+    ("told", "undecided"), [((False, False), None), ((True, False), "equal"), ((True, True), "skip")]
+)
+def test_a_person_who_names_nobody_is_heard_as_that(told: tuple[bool, bool], undecided: str | None) -> None:
+    one, other = (Candidate(iteration=Iteration(number=1), index=index) for index in (1, 2))
+    asked = Request(kind="Judge", payload={"iteration": 1, "candidates": ["1-1", "1-2"]})
+    result = panels.make_result(Vote(request=asked, best=one, worst=other, cannot_tell=told[0], broken=told[1]))
+    assert result.get("undecided") == undecided and (result["best"], result["worst"]) == ("1-1", "1-2")
+
+
+@pytest.mark.parametrize(
     ("best", "cannot_tell", "answer"), [(1, False, "first"), (2, False, "second"), (2, True, "equal")]
 )
 def test_the_page_for_best_and_worst_answers_a_comparison(best: int, cannot_tell: bool, answer: str) -> None:

@@ -21,6 +21,11 @@ class PersonChoice:
     cannot_tell: bool = False
     broken: bool = False
 
+    @property
+    def undecided(self) -> str:
+        """What it is where it names nobody: one of llm.records.ANSWERS; else empty."""
+        return "" if not self.cannot_tell else "skip" if self.broken else "equal"
+
 
 @dataclass(frozen=True)
 class Judgement:

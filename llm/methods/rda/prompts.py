@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from llm.judges.panel import tags_text
+from llm.judges.panel import tags_text, undecided_text
 from llm.messages import chat, context_text, number, problem_text, states_text, trace_text
 from llm.methods.rda.subtasks import number_subtasks
 from llm.prompts import render
@@ -106,7 +106,7 @@ def score_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Messa
 
 def critic_text(pick: Pick, count: int, reasons: bool) -> str:
     """A judge's pick as the analysis of its best candidate, with the judge's words where they are wanted."""
-    lines = [f"A judge who watched {count} robots liked this one best."]
+    lines = [undecided_text(pick) or f"A judge who watched {count} robots liked this one best."]
     if reasons and pick.reason.strip():
         lines.append(f'In the judge\'s own words: "{pick.reason.strip()}"')
     if reasons and pick.tags:

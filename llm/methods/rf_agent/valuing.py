@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from llm.errors import MethodError, explain_missing_score
-from llm.judges.panel import Comparison, bradley_terry, comparisons
+from llm.judges.panel import UNDECIDED, Comparison, bradley_terry, comparisons
 from llm.methods.rf_agent.actions import score_text
 from llm.methods.rf_agent.tree import Node
 from llm.records import Judge, Outcome, Pick, Request
@@ -77,6 +77,8 @@ class ByJudge:
                 continue
             place = {pick.best: "best", pick.worst: "worst"}.get(node.id, "neither best nor worst")
             words = f"Judged {place} of itself and {others} others in round {iteration}."
+            if pick.undecided:
+                words = f"In round {iteration}, of itself and {others} others, {UNDECIDED[pick.undecided]}."
             if self.reasons and pick.reason.strip() and node.id in (pick.best, pick.worst):
                 words += f' About that round the judge said: "{pick.reason.strip()}"'
             node.verdicts.append(words)

@@ -24,8 +24,10 @@ def build_judged(payload: Payload, outcomes: Sequence[Outcome]) -> Compare:
 
 
 def build_result(payload: Payload, choice: PersonChoice) -> str:
-    if choice.cannot_tell:
-        return "skip" if choice.broken else "equal"
+    return choice.undecided or _name_better(payload, choice)
+
+
+def _name_better(payload: Payload, choice: PersonChoice) -> str:
     return "first" if choice.pick.best == payload["candidates"][0] else "second"
 
 

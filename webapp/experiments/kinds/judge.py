@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models.functions import Now
 
+from llm.judges.panel import UNDECIDED
 from llm.records import Judge, Outcome, result_to_json
 from webapp.experiments import events
 from webapp.experiments.candidates import describe_ties_of, find_candidate
@@ -19,6 +20,7 @@ from webapp.experiments.models import Candidate, Experiment, Request
 def record_result(experiment: Experiment, request: Request, result: dict[str, Any]) -> None:
     best, worst = save_pick(experiment, request, result, Now())
     text = f"Round {request.payload['iteration']}: best {result['best']}, worst {result['worst'] or 'none'}"
+    text += f", drawn, because {UNDECIDED[result['undecided']]}" if result.get("undecided") else ""
     events.emit(experiment, "picked", ". ".join(filter(None, (text, describe_ties_of(request, best, worst)))))
     events.emit(experiment, "locked", public=True)
     order_clips(experiment, [best, worst])
@@ -45,7 +47,7 @@ def build_judged(payload: Payload, outcomes: Sequence[Outcome]) -> Judge:
 
 
 def build_result(payload: Payload, choice: PersonChoice) -> Any:
-    return result_to_json(KIND.name, choice.pick)
+    return result_to_json(KIND.name, replace(choice.pick, undecided=choice.undecided))
 
 
 def check_result(payload: Payload, result: Any) -> None:
@@ -55,7 +57,9 @@ def check_result(payload: Payload, result: Any) -> None:
 def pool_choices(payload: Payload, shown: Sequence[str], choices: Sequence[PersonChoice]) -> tuple[dict[str, Any], Any]:
     pooled, pick = pool_picks(shown, choices)
     unseen = tuple(key for key in payload["candidates"] if key not in shown)
-    return pooled, build_result(payload, PersonChoice(replace(pick, unseen=unseen)))
+    nobody = all(choice.cannot_tell for choice in choices)
+    broken = all(choice.broken for choice in choices)
+    return pooled, build_result(payload, PersonChoice(replace(pick, unseen=unseen), nobody, broken))
 
 
 def count_pairs(payload: Payload, result: Any) -> int:
