@@ -138,7 +138,7 @@ def test_a_judge_who_names_nobody_gives_no_bad_example(method, undecided, words)
     experiment.run()
     later = [p for p in prompts(experiment) if words in p]
     assert later and not [p for p in later if "Rejected" in p or "Judged best" in p]
-    assert not [p for p in prompts(experiment)[:2] if words in p]
+    assert words not in prompts(experiment)[0]
 
 
 def test_failed_candidates_are_never_named_and_one_survivor_has_no_worst():
