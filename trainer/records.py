@@ -193,15 +193,16 @@ def read_result(job_dir: Path) -> TrainResult | None:
     return TrainResult(**{**data, "candidates": tuple(CandidateResult(**c) for c in data["candidates"])})
 
 
-LATER_OPTIONS = ("shared_experience", "preferences", "by_metric", "episodes")
-"""Fields of a job that earlier versions did not have."""
+LATER_OPTIONS = {"shared_experience": False, "preferences": (), "by_metric": False, "episodes": 0, "revision": 1}
+"""Fields of a job that earlier versions did not have, with the value that stands for what these did."""
 
 
 def fingerprint_job(job: TrainJob, preset: AnyPreset, device: str) -> str:
-    """What a checkpoint must have been made for: the job, its split over processes apart. An option that is off counts
-    as one that the version before did not have.
+    """What a checkpoint must have been made for: the job, its split over processes apart. What earlier versions did
+    without a field for it is left out, so that their trainings go on.
     """
-    said = {k: v for k, v in asdict(job).items() if k != "processes" and (v or k not in LATER_OPTIONS)}
+    fields_now = asdict(job).items()
+    said = {k: v for k, v in fields_now if k != "processes" and (k not in LATER_OPTIONS or v != LATER_OPTIONS[k])}
     for preferences in filter(None, said.get("preferences", ())):
         if not preferences["outside"]:
             del preferences["outside"]

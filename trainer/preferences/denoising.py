@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from trainer.normalizer import RunningNormalizer
+from trainer.preferences.settings import METHODS, Preferences
 
 ALPHA = 0.5
 BETA = (3.0, 1.0)
@@ -86,3 +87,11 @@ class Discriminator:
         """Continue from a state_dict."""
         self.passes, self.rho = state["passes"], state["rho"]
         self.trusted.load_state_dict(state["trusted"])
+
+
+def make_discriminator(wanted: Preferences) -> Discriminator | None:
+    """What sorts a row's labels where its method wants that: the learning rate is whole after the least passes of a
+    third of its sessions (RIME's authors' code).
+    """
+    method = METHODS[wanted.method]
+    return Discriminator(round(wanted.sessions * method.least_epochs / 3)) if method.denoised else None

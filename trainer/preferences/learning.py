@@ -1,6 +1,6 @@
 """Policies that learn from pairs: what a lockstep training does beside its usual steps.
 
-One iteration, PrefPPO (B-Pref, algorithm 2), PEBBLE (algorithm 1 and 2), SURF, QPA and RIME alike:
+One iteration, PrefPPO (B-Pref, algorithm 2), PEBBLE (algorithm 1 and 2), SURF, QPA, RIME and RL-VLM-F alike:
 
 1. a horizon is collected; before a row has learned a reward it is rewarded by particle entropy, then by its model;
 2. the policy is improved, as in any training;
@@ -30,10 +30,11 @@ from trainer.experience import Newest
 from trainer.learner import Learner, mixed_precision
 from trainer.normalizer import RunningNormalizer
 from trainer.preferences.answers import TARGETS, answer_pairs
-from trainer.preferences.denoising import Discriminator
+from trainer.preferences.denoising import make_discriminator
 from trainer.preferences.entropy import ParticleEntropy
-from trainer.preferences.queries import CANDIDATES, choose_pairs, disagreement, draw_pairs, member_probabilities
-from trainer.preferences.reward_model import Fit, Labels, RewardModel, Unlabelled, right_answers
+from trainer.preferences.new_answers import measure_before
+from trainer.preferences.queries import CANDIDATES, choose_pairs, draw_pairs, member_probabilities
+from trainer.preferences.reward_model import Fit, Labels, RewardModel, Unlabelled
 from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.sessions import Session
 from trainer.preferences.settings import METHODS, Method, Preferences, derive_seed
@@ -93,7 +94,7 @@ class PreferenceTraining:
         )
         warm = [METHODS[one.method].warm_start for one in self.settings]
         self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device, warm)
-        self._discriminators = [_discriminator(one) for one in self.settings]
+        self._discriminators = [make_discriminator(one) for one in self.settings]
         self._deviations = [RunningNormalizer(1, 1, device) for _ in self.seeds]
         self._labels = [_no_labels(steps, inputs, device) for _ in self.seeds]
         self._origins: list[list[tuple[int, int]]] = [[] for _ in self.seeds]
@@ -169,7 +170,10 @@ class PreferenceTraining:
             if query is not None
         }
         fitted = [row for row in asked if len(self._labels[row])]
-        self._forget_reward(learner, [row for row in asked if self._learned[row] and row not in fitted])
+        lost = [row for row in asked if self._learned[row] and row not in fitted]
+        self._change_reward(learner, lost, begin_again=True, forget=True)
+        for row in lost:
+            self._learned[row] = False
         ended = self._fit(fitted)
         for row, held in asked.items():
             fit = asdict(ended[row]) if row in ended else {"epochs": 0, "accuracy": None}
@@ -331,7 +335,7 @@ class PreferenceTraining:
             "equal": answers.count("equal"),
             "skipped": answers.count("skip"),
             "labels": len(self._labels[row]),
-            **_figures_before(returns, segments, pairs, kept, given),
+            **measure_before(returns, segments, pairs, kept, given),
         }
 
     def _ask_teacher(self, row: int, segments: Segments, pairs: Tensor, iteration: int) -> list[str]:
@@ -352,25 +356,18 @@ class PreferenceTraining:
         self._origins[row] = [origins[place] for place in kept]
         self._model.begin_again(row)
 
-    def _change_reward(self, learner: Learner, rows: Sequence[int], begin_again: bool) -> None:
+    def _change_reward(self, learner: Learner, rows: Sequence[int], begin_again: bool, forget: bool = False) -> None:
+        """Have rows learn from what their models say now. `forget`: they have no label left, and get no reward."""
         if not rows:
             return
         seeds = [derive_seed("new values", self.seeds[row]) for row in rows] if begin_again else None
 
         def rewards(observations: Tensor, actions: Tensor) -> Tensor:
+            if forget:
+                return observations.new_zeros(observations.shape[:-1])
             return self._model.predict(rows, torch.cat((observations, actions.clamp(-1.0, 1.0)), dim=-1))
 
         learner.change_reward([self.groups[row] for row in rows], rewards, seeds)
-
-    def _forget_reward(self, learner: Learner, rows: Sequence[int]) -> None:
-        """Without a label there is no reward, whatever was learned before: what the policy keeps is worth 0 again."""
-        if not rows:
-            return
-        seeds = [derive_seed("new values", self.seeds[row]) for row in rows]
-        groups = [self.groups[row] for row in rows]
-        learner.change_reward(groups, lambda observations, _: observations.new_zeros(observations.shape[:-1]), seeds)
-        for row in rows:
-            self._learned[row] = False
 
     def _fit(self, rows: Sequence[int]) -> dict[int, Fit]:
         """Have these rows learn from their labels, and how that went."""
@@ -401,28 +398,3 @@ def _no_labels(steps: int, inputs: int, device: torch.device | str) -> Labels:
         torch.zeros(0, 2, steps, dtype=torch.bool, device=device),
         torch.zeros(0, 2, device=device),
     )
-
-
-def _discriminator(wanted: Preferences) -> Discriminator | None:
-    """What sorts a row's labels where its method wants that: the learning rate is whole after the least passes of a
-    third of its sessions (RIME's authors' code).
-    """
-    method = METHODS[wanted.method]
-    return Discriminator(round(wanted.sessions * method.least_epochs / 3)) if method.denoised else None
-
-
-def _figures_before(
-    returns: Tensor | None, segments: Segments, pairs: Tensor, kept: Tensor, given: Tensor
-) -> dict[str, float | None]:
-    """What the model of before makes of new answers `given` (n, 2) about the pairs `kept` (n, 2)."""
-    names = ("accuracy_before", "correlation_before", "disagreement")
-    if returns is None:
-        return dict.fromkeys(names)
-    decided = int((given[:, 0] != given[:, 1]).sum())
-    right = int(right_answers(returns[:, kept], given.expand(len(returns), -1, -1)).sum())
-    shown = torch.unique(pairs).to(returns.device)
-    both = torch.stack((returns.mean(0)[shown], segments.truths.sum(1)[shown]))
-    correlation = float(torch.corrcoef(both)[0, 1]) if len(shown) > 2 else float("nan")
-    spread = float(disagreement(member_probabilities(returns, pairs.to(returns.device))).mean())
-    known = (right / (len(returns) * decided) if decided else None, correlation, spread)
-    return dict(zip(names, (None if value != value else value for value in known), strict=True))
