@@ -23,7 +23,7 @@ from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
 """Libraries to compare with where they are installed."""
-HELPERS = {"adapters", "command", "machine", "peers", "published", "simulated"}
+HELPERS = {"adapters", "command", "machine", "published", "simulated"}
 USUAL = ("stepping", "training", "lockstep", "filming")
 TASKWISE = {
     "stepping",
@@ -40,9 +40,11 @@ TASKWISE = {
     "time_left",
     "sheets",
     "shared_experience",
+    "preferences",
+    "preference_cost",
 }
 """Benchmarks that have --tasks, or one --task at a time."""
-ONE_TASK = {"bridge", "learning", "diversity", "time_left", "sheets"}
+ONE_TASK = {"bridge", "learning", "diversity", "time_left", "sheets", "preferences", "preference_cost"}
 
 
 def names() -> list[str]:

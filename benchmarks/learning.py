@@ -35,9 +35,15 @@ class Trial:
     seconds: float
 
 
+def folder_of(method: str, seed: int, arguments: argparse.Namespace) -> Path:
+    """The data folder of one experiment."""
+    name = f"{arguments.task}-{method}-{seed}-{arguments.k}-{arguments.n}-{arguments.iterations}"
+    return Path(arguments.data) / name
+
+
 def run(method: str, seed: int, arguments: argparse.Namespace) -> Trial:
     """Run one experiment in a data folder of its own, unless its record is there."""
-    data = Path(arguments.data) / f"{arguments.task}-{method}-{seed}-{arguments.k}-{arguments.n}-{arguments.iterations}"
+    data = folder_of(method, seed, arguments)
     done = data / "done.json"
     if not done.exists():
         environment = os.environ | {"PREFINE_DATA": str(data)}

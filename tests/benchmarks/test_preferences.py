@@ -1,0 +1,49 @@
+"""The table of policies that learn from answers: what is run, with which settings, and how it is told."""
+
+import argparse
+
+from benchmarks.preferences import Part, Row, choose_preset, list_parts, make_job, table
+from simulation import catalog
+from trainer.records import preset_of
+
+
+def make_options(**changed):
+    usual = {"queries": [49, 150], "seeds": [0, 1, 2], "iterations": None, "segment": 50}
+    return argparse.Namespace(**usual | changed)
+
+
+def test_references_come_first_for_each_algorithm_and_every_truth_is_a_job():
+    parts = list_parts("Cartpole", ["prefppo", "pebble"], ("reward", "metric"))
+    assert [part.source for part in parts[:4]] == ["human reward", "sparse reward"] * 2
+    assert parts[4:] == [Part(name, truth) for name in ("prefppo", "pebble") for truth in ("reward", "metric")]
+
+
+def test_a_part_is_all_seeds_for_each_number_of_queries():
+    job = make_job("Cartpole", Part("pebble", "metric"), make_options())
+    assert job.preset == "quick-sac" and job.seeds == (0, 1, 2, 0, 1, 2)
+    assert [one.budget for one in job.preferences] == [49, 49, 49, 150, 150, 150]
+    assert {one.truth for one in job.preferences} == {"metric"}
+
+
+def test_references_learn_from_the_reward_or_from_the_metric_alone():
+    sparse = make_job("Cartpole", Part("ppo", "sparse reward"), make_options())
+    assert sparse.by_metric and not sparse.preferences and sparse.seeds == (0, 1, 2)
+    assert not make_job("Cartpole", Part("ppo", "human reward"), make_options()).by_metric
+
+
+def test_without_quick_settings_of_sac_cartpoles_train_for_the_samples_of_quick():
+    name, changed = choose_preset("Ant", "sac", None)
+    assert name == "paper-sac" and changed["worlds"] == 32
+    job = make_job("Ant", Part("pebble", "reward"), make_options())
+    assert preset_of(job).samples == catalog.preset("Ant", "quick").samples
+    assert choose_preset("Ant", "sac", 7)[1]["iterations"] == 7
+
+
+def test_a_row_has_means_with_intervals_and_says_how_many_seeds_there_are():
+    rows = [
+        Row("PEBBLE", 49, "metric", (1.0, 2.0, 3.0), (2.0, 2.0, 2.0), (0.5,)),
+        Row("SAC", None, "human reward", (4.0,)),
+    ]
+    lines = table(rows, 3).splitlines()
+    assert lines[2] == "| PEBBLE | metric | 49 | 3 | 2 (-0.4841 to 4.484) | 3 | 2 | 0.5 |"
+    assert lines[3].startswith("| SAC | human reward |  | 1 of 3 | 4 | 4 |")
