@@ -137,7 +137,7 @@ def read_rows(task: str, part: Part, options: argparse.Namespace) -> Iterator[Ro
 
 
 def _evaluated(candidate: CandidateResult) -> float:
-    return float(candidate.evaluation["score"]["mean"])
+    return float(candidate.evaluation["score"])
 
 
 def read_icpl(task: str, options: argparse.Namespace) -> Iterator[Row]:

@@ -18,13 +18,14 @@ def test_a_value_belongs_to_the_part_in_which_what_it_measures_ended():
 
 
 def test_a_run_of_theirs_is_read_to_its_last_evaluation(tmp_path):
-    rows = "".join(f"{step},{value}\n" for step, value in zip(range(1000, 6000, 1000), range(5), strict=True))
+    values = [0.0, 10.0, 11.0, 12.0, 13.0, 14.0]  # their first row comes before any episode has ended
+    rows = "".join(f"{1000 * number},{value}\n" for number, value in enumerate(values, 1))
     (tmp_path / "train.csv").write_text("step,true_episode_reward\n" + rows)
     (tmp_path / "eval.csv").write_text("step,true_episode_reward\n2000,-4.0\n4000,12.5\n")
     (tmp_path / "cost.json").write_text(json.dumps({"steps": 5001, "processor_seconds": 50.0}))
-    assert read_theirs(tmp_path, None) == Run([0.0, 1.0, 2.0, 3.0, 4.0], 12.5, 50.0, 5001)
+    assert read_theirs(tmp_path, None) == Run([10.0, 11.0, 12.0, 13.0, 14.0], 12.5, 50.0, 5001)
     first = read_theirs(tmp_path, 5000)
-    assert first.returns == [0.0, 1.0, 2.0, 3.0, 4.0] and first.final is None
+    assert first.returns == [10.0, 11.0, 12.0, 13.0, 14.0] and first.final is None
 
 
 def test_the_table_has_means_with_intervals_and_seconds_a_thousand_steps():

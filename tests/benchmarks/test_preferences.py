@@ -2,9 +2,9 @@
 
 import argparse
 
-from benchmarks.preferences import Part, Row, choose_preset, list_parts, make_job, table
+from benchmarks.preferences import Part, Row, choose_preset, folder_of, list_parts, make_job, read_rows, table
 from simulation import catalog
-from trainer.records import preset_of
+from trainer.records import CandidateResult, TrainResult, preset_of, write_json
 
 
 def make_options(**changed):
@@ -47,3 +47,17 @@ def test_a_row_has_means_with_intervals_and_says_how_many_seeds_there_are():
     lines = table(rows, 3).splitlines()
     assert lines[2] == "| PEBBLE | metric | 49 | 3 | 2 (-0.4841 to 4.484) | 3 | 2 | 0.5 |"
     assert lines[3].startswith("| SAC | human reward |  | 1 of 3 | 4 | 4 |")
+
+
+def test_rows_are_read_by_number_of_queries_and_those_that_failed_are_left_out(tmp_path):
+    options, part = make_options(data=str(tmp_path), seeds=[0, 1]), Part("prefppo", "reward")
+    assert [*read_rows("Cartpole", part, options)] == []
+    candidates = [
+        CandidateResult(index, ok=index != 3, rts=10.0 * index, evaluation={"score": index + 0.5}) for index in range(4)
+    ]
+    folder = folder_of("Cartpole", part, options)
+    folder.mkdir()
+    write_json(folder / "result.json", TrainResult(tuple(candidates)))
+    first, second = read_rows("Cartpole", part, options)
+    assert (first.queries, first.scores, first.final) == (49, (0.0, 10.0), (0.5, 1.5))
+    assert (second.queries, second.scores, second.final) == (150, (20.0,), (2.5,))

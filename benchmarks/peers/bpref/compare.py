@@ -16,6 +16,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from benchmarks.machine import machine
@@ -73,7 +74,7 @@ def read_ours(out: Path, until: int | None) -> list[Run]:
     for candidate in result.candidates:
         with (out / f"traces/{candidate.index}.csv").open() as file:
             points = [(int(row["samples"]), EPISODE * float(row["metric"])) for row in csv.DictReader(file)]
-        final = None if until else EPISODE * candidate.evaluation["score"]["mean"]
+        final = None if until else EPISODE * candidate.evaluation["score"]
         share = cost["processor_seconds"] / len(result.candidates)
         runs.append(Run(average_parts(points, until or cost["steps"]), final, share, cost["steps"]))
     return runs
@@ -83,7 +84,8 @@ def read_theirs(out: Path, until: int | None) -> Run:
     """One run of `run_theirs.py`, or its first steps."""
     cost = json.loads((out / "cost.json").read_text())
     with (out / "train.csv").open() as file:
-        points = [(int(row["step"]), float(row["true_episode_reward"])) for row in csv.DictReader(file)]
+        rows = [(int(row["step"]), float(row["true_episode_reward"])) for row in csv.DictReader(file)]
+    points = [(ended, value) for (ended, _), (_, value) in pairwise(rows)]  # a row has the episode before its own
     with (out / "eval.csv").open() as file:
         evaluated = [float(row["true_episode_reward"]) for row in csv.DictReader(file)]
     final = None if until else evaluated[-1]
