@@ -108,6 +108,8 @@ class Method:
     """Whether, with these options, a vision model is shown the clips of each round."""
     seeing: Mapping[str, Value] = field(default_factory=dict)
     """The defaults of options that are others where a vision model is named."""
+    judged_by_model: Mapping[str, Value] = field(default_factory=dict)
+    """The defaults of options that are others where a language model judges."""
     reasoning: bool = False
     """Whether it also runs on problems that are solved by written answers or programs (llm/forms/)."""
     films_all: Callable[[Mapping[str, Any]], bool] = lambda options: False
@@ -118,17 +120,20 @@ class Method:
     """Raised whenever its flow changes: which requests it makes, in which order, about which candidates. Other words in
     a prompt need no new revision."""
 
-    def settings(self, given: Mapping[str, Any], sees: bool = False) -> dict[str, Value]:
+    def settings(self, given: Mapping[str, Any], sees: bool = False, model_judges: bool = False) -> dict[str, Value]:
         """The options that differ from their defaults, checked. Raises ValueError.
 
-        Where a vision model is named (`sees`), options that are not given take the values for that (`seeing`), and
-        those that are given stay, so that a later call knows them for given.
+        Where a vision model is named (`sees`), or a language model judges, options that are not given take the values
+        for that, and those that are given stay, so that a later call knows them for given.
         """
-        if not sees:
-            return settings(self.options, given, self.title)
+        usual = self.find_usual(sees, model_judges)
         known = {option.name: option for option in self.options}
-        own = {name: known[name].read(given[name]) for name in self.seeing if name in given}
-        return settings(self.options, {**self.seeing, **given}, self.title) | own
+        own = {name: known[name].read(given[name]) for name in usual if name in given}
+        return settings(self.options, {**usual, **given}, self.title) | own
+
+    def find_usual(self, sees: bool, model_judges: bool) -> dict[str, Value]:
+        """The defaults that are others, because a vision model is named or a language model judges."""
+        return {**(self.seeing if sees else {}), **(self.judged_by_model if model_judges else {})}
 
     def value_of(self, name: str, given: Mapping[str, Any]) -> Value:
         """The value of the option `name`: the given one, else its default."""

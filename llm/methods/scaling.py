@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from llm.errors import MethodError, explain_missing_score
+from llm.feedback import AS_PUBLISHED, Round, describe_prompt, write_prompt
 from llm.forms import form_of
 from llm.judges import model as model_judge
 from llm.judges.panel import reason_text, undecided_text
 from llm.method import Method, Option
 from llm.prompts import render
-from llm.records import Ask, Choose, Judge, Message, Outcome, Pick, Problem, Write
+from llm.records import ANSWER, Ask, Choose, Judge, Message, Outcome, Pick, Problem, Write
+from llm.sections import Prompt
 from llm.steps import Steps, by_id, make_seed, outcome_named
 
 TRIES = 3
@@ -28,18 +30,23 @@ TRIES = 3
 _GROUP = re.compile(r"\[([\d,\s]+)\]")
 
 
-def batch(problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, by: str, context: int = 0) -> Steps:
+def batch(
+    problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, by: str, context: int = 0, within: str = "best"
+) -> Steps:
     """Best of B = K x N answers to the same question, written and tried in N rounds of K.
 
-    `by` is "score" (the highest RTS), "model" (it is shown all and chooses) or "vote" (the commonest answer). Returns
-    the id chosen. Raises MethodError when no answer of a round can be tried.
+    `by` is "score" (the highest RTS), "model" (it is shown all and chooses) or "vote" (the commonest answer). Of a vote
+    on written answers, whose reasoning counts too, the model then chooses the best `within` the largest group, or the
+    first is taken. Returns the id chosen. Raises MethodError when no answer of a round can be tried.
     """
     form, answers = form_of(problem), list[Outcome]()
     for iteration in range(1, n + 1):
         candidates = yield Write(iteration, form.first_prompt, k, make_seed(rng), tokens=context)
         outcomes = yield form.trial(iteration, candidates)
         answers.extend(by_id(iteration, outcomes).values())
-    chosen: Outcome = yield from PICKS[by](problem, rng, n, answers)
+    two_stages = by == "vote" and within == "best" and problem.form == ANSWER
+    pick = by_vote_and_model if two_stages else PICKS[by]
+    chosen: Outcome = yield from pick(problem, rng, n, answers)
     return chosen.candidate.id
 
 
@@ -70,7 +77,23 @@ def by_model(
 def by_vote(
     problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
 ) -> Generator[Any, Any, Outcome]:
-    """The first answer of the largest group of equivalent ones; of equally large groups, the one that began first.
+    """The first answer of the largest group of equivalent ones."""
+    group = yield from find_largest_group(problem, rng, iteration, answers)
+    return group[0]
+
+
+def by_vote_and_model(
+    problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
+) -> Generator[Any, Any, Outcome]:
+    """The one of the largest group of equivalent answers that the model chooses: the second stage of the paper."""
+    group = yield from find_largest_group(problem, rng, iteration, answers)
+    return (yield from by_model(problem, rng, iteration, group))
+
+
+def find_largest_group(
+    problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
+) -> Generator[Any, Any, list[Outcome]]:
+    """The largest group of equivalent answers, in their order; of equally large groups, the one that began first.
 
     Answers are equivalent when a rule says so of their extracted final answers; those of which the rules cannot say
     whether they are another's equal are put before the model.
@@ -87,7 +110,7 @@ def by_vote(
     merged += [[text] for text in groups if text not in unsure]
     whole = [[a for text in same for a in groups[text]] for same in merged]
     winner = max(whole, key=lambda group: (len(group), -min(answers.index(a) for a in group)))
-    return min(winner, key=answers.index)
+    return sorted(winner, key=answers.index)
 
 
 def merge(
@@ -162,33 +185,51 @@ def three_d(
     negative: str = "judge",
     reasons: bool = True,
     context: int = 0,
+    feedback: str = "traces",
 ) -> Steps:
     """3D: in each of N turns K answers, of which a judge keeps a positive and a negative for the next prompt.
 
     With `negative` "uniform" the negative is drawn from all but the positive, as the paper does where a model judges.
-    With `reasons` the next prompt also holds a person's words about the picks. Returns the positive of the last turn.
-    Raises MethodError when no answer of a turn can be tried.
+    With `reasons` the next prompt also holds a person's words about the picks. On robots it holds what ICPL's does:
+    traces of the pair, earlier positives and how they differ; with `feedback` "programs" the pair's programs alone.
+    Returns the positive of the last turn. Raises MethodError when no answer of a turn can be tried.
     """
     form = form_of(problem)
-    positive: Outcome | None = None
-    other: Outcome | None = None
-    words = ""
+    traced = form.traced and feedback == "traces"
+    turns: list[Round] = []
     for iteration in range(1, n + 1):
-        prompt = pair_prompt(problem, positive, other, words) if positive else form.first_prompt
-        parent = positive.candidate.id if positive else None
-        candidates = yield Write(iteration, prompt, k, make_seed(rng), parent, tokens=context)
+        prompt = turn_prompt(problem, turns, traced, reasons)
+        parent = turns[-1].best.candidate.id if turns else None
+        request = Write(iteration, prompt.messages, k, make_seed(rng), parent, tokens=context)
+        candidates = yield replace(request, optional=prompt.optional)
         outcomes = yield form.trial(iteration, candidates)
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, tuple(seen.values()), worst=negative == "judge")
         positive = outcome_named(seen, pick.best)
-        rest = [o for o in seen.values() if o is not positive]
-        if negative == "uniform":
-            other = rng.choice(rest) if rest else None
-        else:
-            other = outcome_named(seen, pick.worst) if pick.worst and not pick.undecided else None
-        words = "\n".join(filter(None, (undecided_text(pick), reason_text(pick) if reasons else "")))
-    assert positive is not None
-    return positive.candidate.id
+        other = find_negative(rng, seen, pick, negative)
+        difference = ""
+        if traced and turns and iteration < n:  # no prompt follows the last turn
+            question = describe_prompt(problem, turns[-1].best, positive, AS_PUBLISHED)
+            difference = yield Ask(iteration, question, make_seed(rng), "describer")
+        turns.append(Round(iteration, positive, other, difference, reason_text(pick), undecided_text(pick)))
+    return turns[-1].best.candidate.id
+
+
+def find_negative(rng: random.Random, seen: Mapping[str, Outcome], pick: Pick, negative: str) -> Outcome | None:
+    """The judge's worst, or with "uniform" one of all but the positive; none where the judge could not name any."""
+    if negative == "uniform":
+        rest = [outcome for name, outcome in seen.items() if name != pick.best]
+        return rng.choice(rest) if rest else None
+    return outcome_named(dict(seen), pick.worst) if pick.worst and not pick.undecided else None
+
+
+def turn_prompt(problem: Problem, turns: Sequence[Round], traced: bool, reasons: bool) -> Prompt:
+    """The first prompt, or the one with the last turn's pair."""
+    if not turns or traced:
+        return write_prompt(problem, turns, replace(AS_PUBLISHED, reasons=reasons))
+    last = turns[-1]
+    words = "\n".join(filter(None, (last.undecided, last.reason if reasons else "")))
+    return Prompt(pair_prompt(problem, last.best, last.worst, words))
 
 
 def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None, words: str = "") -> tuple[Message, ...]:
@@ -239,10 +280,20 @@ METHODS = (
     Method(
         "scaling_batch_vote",
         "Batch scaling, by vote",
-        f"{_BATCH}the first of the commonest.",
+        f"{_BATCH}one of the commonest.",
         partial(batch, by="vote"),
         reasoning=True,
-        options=(_CONTEXT,),
+        options=(
+            _CONTEXT,
+            Option(
+                "within",
+                "best",
+                "Which of the commonest, on problems with written answers: the one that the model chooses, or the "
+                "first.",
+                choices=("best", "first"),
+            ),
+        ),
+        revision=2,
         asks_judge=False,
     ),
     Method(
@@ -267,12 +318,22 @@ METHODS = (
             Option(
                 "negative",
                 "judge",
-                "Who names the bad example: the judge, or chance (as published for a model that judges).",
+                "Who names the bad example: the judge, or chance (as published for a model that judges, and then the "
+                "default).",
                 choices=("judge", "uniform"),
             ),
             Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),
+            Option(
+                "feedback",
+                "traces",
+                "What the next prompt holds on robots: traces, differences and earlier turns as in ICPL, or the two "
+                "programs alone.",
+                choices=("traces", "programs"),
+            ),
             _CONTEXT,
         ),
         chooses=False,
+        judged_by_model={"negative": "uniform"},
+        revision=2,
     ),
 )

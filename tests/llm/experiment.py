@@ -37,6 +37,7 @@ VARIANTS = [  # options that change what is asked, several at once; all of metho
     ("icpl", {"measures": True}),
     ("icpl", {"diverse": True}),
     ("scaling_3d", {"negative": "uniform"}),
+    ("scaling_3d", {"feedback": "programs"}),
     ("rda", {"analyst": "frames", "frames": 2, "rollouts": 2, "subtask_reflection": False}),
     ("rda", {"subtasks": False, "success": False}),
     ("rf_agent_judged", {"search": "dfs", "actions": "mutation+reasoning", "thought_align": False}),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
+from llm.feedback import Feedback, Round, write_prompt
 from llm.forms import form_of
 from llm.methods import method as find_method
-from llm.methods.icpl import Feedback, Round, write_prompt
 from llm.offline.reading import Past, Row, read
 from llm.offline.refining import Search, follow_history, refine, saturated, share_in
 from llm.offline.sight import reads_alike

@@ -2,14 +2,15 @@
 
 import dataclasses
 import random
+import re
 
 import pytest
 
 from llm.errors import MethodError
 from llm.forms import form_of
 from llm.messages import trace_text
-from llm.methods.scaling import by_vote, read_groups, three_d
-from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Train, Write
+from llm.methods.scaling import by_vote, by_vote_and_model, read_groups, three_d
+from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Problem, Train, Write
 from llm.replay import Finished, Saved
 from tests.llm.experiment import PROBLEM, Experiment, prompts, train
 
@@ -123,6 +124,30 @@ def test_a_tie_goes_to_the_group_that_began_first():
     assert vote([answer(1, "b"), answer(2, "a"), answer(3, "a"), answer(4, "b")], ["[2] [1]"])[0] == "1-1"
 
 
+def test_on_written_answers_the_model_chooses_within_the_largest_group():
+    """The paper's second stage: three answers say 2, one says 3; the model sees the three alone."""
+    problem = Problem("sum", "What is 1 + 1?", form="answer", sections=("Final answer", "Reasoning"))
+    texts = [f"## Final answer\n\n{value}\n\n## Reasoning\n\nWay {i}." for i, value in enumerate("2322", 1)]
+    answers = [Outcome(Candidate(f"1-{i}", text), True) for i, text in enumerate(texts, 1)]
+    steps = by_vote_and_model(problem, random.Random(0), 1, answers)
+    asked = next(steps)
+    shown = asked.messages[-1]["content"]
+    assert asked.choices == 3 and "Way 2." not in shown
+    number = re.search(r"## Number (\d)\n\n## Final answer\n\n2\n\n## Reasoning\n\nWay 3", shown)[1]
+    with pytest.raises(StopIteration) as end:
+        steps.send(f"Best: {number}")
+    assert end.value.value.candidate.id == "1-3"
+    (first,) = [outcome.candidate.id for outcome in finish(by_vote(problem, random.Random(0), 1, answers))]
+    assert first == "1-1"
+
+
+def finish(steps):
+    """The result of a generator that asks nothing."""
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    return [end.value.value]
+
+
 def test_unreadable_groups_are_asked_for_three_times_and_then_all_differ():
     answers = [answer(1, "a"), answer(2, "b"), answer(3, "b")]
     winner, asked = vote(answers, ["They differ.", "[1, 1]", "[1] [2]"])
@@ -217,7 +242,7 @@ def test_turns_need_k_of_1_and_something_trainable():
 
 
 def test_each_turn_shows_the_pair_of_the_turn_before_and_nothing_else():
-    experiment, winner = run("scaling_3d", k=4, n=3)
+    experiment, winner = run("scaling_3d", k=4, n=3, options={"feedback": "programs"})
     picks, trained = experiment.got(Judge), outcomes(experiment)
     assert winner == picks[-1].best
     assert [w.parent for w in experiment.of(Write)] == [None, picks[0].best, picks[1].best]
@@ -226,6 +251,21 @@ def test_each_turn_shows_the_pair_of_the_turn_before_and_nothing_else():
         assert shown == {pick.best, pick.worst}
         assert not [name for name in shown if trace_text(trained[name].trace) in prompt]
         assert prompt.index(trained[pick.best].candidate.source.strip()) < prompt.index("# Rejected answer")
+
+
+def test_on_robots_a_turn_shows_what_icpl_shows():
+    """Traces of the pair, the differences, and the traces of earlier positives; the last turn's positive wins."""
+    experiment, winner = run("scaling_3d", k=3, n=4)
+    picks, trained = experiment.got(Judge), outcomes(experiment)
+    assert winner == picks[-1].best and not experiment.of(Choose)
+    written, told = experiment.of(Write)[-1], experiment.got(Ask)
+    assert len(told) == 2, "none before there are two, none after the last turn"
+    prompt = written.messages[-1]["content"]
+    for name in (picks[2].best, picks[2].worst):
+        assert trained[name].candidate.source.strip() in prompt and trace_text(trained[name].trace) in prompt
+    for pick in picks[:2]:
+        assert trace_text(trained[pick.best].trace) in prompt and trained[pick.best].candidate.source not in prompt
+    assert all(difference in prompt for difference in told) and written.optional
 
 
 @pytest.mark.slow
@@ -250,7 +290,8 @@ def test_what_a_person_wrote_about_a_turn_is_in_the_prompt_of_the_next_alone_whe
         return Pick(best, worst, reason=f"limps at {request.iteration}", tags=("falls over",))
 
     experiment, _ = run("scaling_3d", k=3, n=3, judge=judge, options={"reasons": reasons})
-    for prompt, words in zip(prompts(experiment), told, strict=True):
+    written = ["\n".join(m["content"] for m in w.messages) for w in experiment.of(Write)]
+    for prompt, words in zip(written, told, strict=True):
         assert ("limps" in prompt) == ("Tags: falls over" in prompt) == bool(words)
         assert words in prompt and prompt.count("limps") <= 1
 

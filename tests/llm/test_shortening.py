@@ -4,8 +4,8 @@ import random
 
 import pytest
 
+from llm.feedback import Feedback, Round, write_prompt
 from llm.messages import chat
-from llm.methods.icpl import Feedback, Round, write_prompt
 from llm.methods.rf_agent import actions
 from llm.methods.rf_agent.tree import Node
 from llm.records import Candidate, Outcome, Write

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from webapp.comparisons import csv_tables, experiment_results, report
-from webapp.comparisons.arms import look_with, name_arms, parse_arm
+from webapp.comparisons.arms import add_usual, name_arms, parse_arm
 from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
@@ -149,7 +149,10 @@ def test_equal_arms_are_named_before_it_runs(admin_client: Client, capsys: pytes
 def test_rda_looks_at_clips_where_a_vision_model_is_named(db: None) -> None:
     typed = ["icpl", "rda", "Mine=rda:k=2", "rda:analyst=numbers", "rda:analyst=frames,rollouts=2"]
     seen = ["icpl", "rda:analyst=frames", "Mine=rda:k=2,analyst=frames", *typed[3:]]
-    assert look_with(typed) == seen and look_with(seen) == seen
+    assert add_usual(typed, True, False) == seen and add_usual(seen, True, False) == seen
+    judged = ["scaling_3d:negative=uniform", "scaling_3d:negative=judge", "rda"]
+    assert add_usual(["scaling_3d", *judged[1:]], False, True) == judged
+    assert add_usual(["scaling_3d", "rda"], False, False) == ["scaling_3d", "rda"]
     eyes = LanguageModel.objects.create(name="Eyes", kind="openai", base_url="http://x/v1")
     row = Experiment(name="x", task="PushCube", method="rda", k=2, judge="proxy", vision=eyes)
     row.clean()

@@ -98,16 +98,16 @@ def parse_arm(text: str, candidates: int) -> Arm:
     return replace(arm, name=own, judging=own_judging, again=again)
 
 
-def look_with(methods: Iterable[str]) -> list[str]:
-    """The methods as typed, those that look at clips where a vision model is named with the option for it. Raises
-    ValueError.
+def add_usual(methods: Iterable[str], sees: bool, model_judges: bool) -> list[str]:
+    """The methods as typed, with the options that have another default where a vision model is named, or a language
+    model judges. Raises ValueError.
     """
     found = []
     for text in methods:
         head, _, rest = text.partition(":")
-        seeing = find_method(find_name("method", head.rpartition("=")[2].strip(), OFFERED)).seeing
+        method = find_method(find_name("method", head.rpartition("=")[2].strip(), OFFERED))
         given = parse_options(part for part in rest.split(",") if part.strip())
-        more = [f"{name}={value}" for name, value in seeing.items() if name not in given]
+        more = [f"{name}={value}" for name, value in method.find_usual(sees, model_judges).items() if name not in given]
         found.append(f"{head}:{','.join(filter(None, [rest, *more]))}" if more else text)
     return found
 

@@ -98,10 +98,12 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
     if arm.is_control or ((method.asks_judge or method.asks_pairs) and not (method.uses_metric or faultless)):
         return []
     names = NAMES.get(arm.method, ())
+    usual = method.find_usual(True, True).items()
+    options = sorted(option for option in arm.options if option not in usual)
     if method.asks_pairs:
         names = _name_by_queries(method, arm)
-    elif arm.options:
-        known = RF_AGENT_ABLATIONS.get(tuple(sorted(arm.options))) if arm.method == "rf_agent" else None
+    elif options:
+        known = RF_AGENT_ABLATIONS.get(tuple(options)) if arm.method == "rf_agent" else None
         names = (known,) if known else ()
     return [row for row in read_published() if row.is_score_on(task) and row.method in names]
 

@@ -1,7 +1,7 @@
 import random
 
+from llm.feedback import Feedback, describe_prompt
 from llm.messages import trace_text
-from llm.methods.icpl import Feedback, describe_prompt
 from llm.offline.reading import Row, read, sections, trace
 from llm.records import Ask, Write
 from tests.llm.experiment import PROBLEM, Experiment, row

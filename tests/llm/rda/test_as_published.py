@@ -95,7 +95,7 @@ def test_the_success_test_and_the_rate_of_the_best_are_shown_as_published(method
 
 def test_frames_are_the_default_where_a_vision_model_is_named():
     rda = METHODS["rda"]
-    assert rda.settings({}) == {} and rda.settings({}, sees=True) == {"analyst": "frames"}
-    chosen = rda.settings({"analyst": "numbers"}, sees=True)
-    assert chosen == {"analyst": "numbers"} == rda.settings(chosen, sees=True), "it stays what somebody chose"
-    assert METHODS["icpl"].settings({}, sees=True) == {}
+    assert rda.settings({}) == {} and rda.settings({}, True) == {"analyst": "frames"}
+    chosen = rda.settings({"analyst": "numbers"}, True)
+    assert chosen == {"analyst": "numbers"} == rda.settings(chosen, True), "it stays what somebody chose"
+    assert METHODS["icpl"].settings({}, True) == {}

@@ -3,7 +3,8 @@
 import pytest
 
 from llm.answer_writer import write
-from llm.methods.icpl import Feedback, Round, different_prompt, write_prompt
+from llm.feedback import Feedback, Round, write_prompt
+from llm.methods.icpl import different_prompt
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Run, Train, Write
 from llm.shortening import Conversation, shorten
 from tests.llm.experiment import Experiment

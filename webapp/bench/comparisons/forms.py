@@ -15,10 +15,11 @@ from webapp.base.text_lines import split_lines
 from webapp.bench.form_fields import set_choices
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import look_with
+from webapp.comparisons.arms import add_usual
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
+from webapp.experiments import judges
 from webapp.experiments.defaults import find_environment_model
 from webapp.problems.models import Problem
 
@@ -235,9 +236,9 @@ class ComparisonForm(forms.ModelForm):
 
     def _make_plan(self, arguments: dict[str, Any], data: dict[str, Any], retrain: int) -> Plan:
         """The plan with its controls, which become methods and contrasts like others. Raises ValueError."""
-        if arguments["vision"]:
-            arguments = {**arguments, "methods": look_with(arguments["methods"])}
-            data["methods"] = arguments["methods"]
+        asks_model = judges.JUDGES[arguments["judge"]].asks_model
+        typed = add_usual(arguments["methods"], arguments["vision"] is not None, asks_model)
+        arguments = {**arguments, "methods": typed}
         plain = plans.make_plan(**arguments)
         asked = split_lines(data["contrasts"]), data["controls"]
         data["methods"], data["contrasts"] = add_controls(arguments["methods"], *asked, plain.arms)

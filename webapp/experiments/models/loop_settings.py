@@ -234,7 +234,7 @@ class LoopSettings(models.Model):
             text = f"{chosen.title} trains at most {chosen.most_k} at once. Other seeds are experiments of their own."
             raise ValidationError({"k": text})
         try:
-            self.options = chosen.settings(self.options, sees=self.vision is not None)
+            self.options = chosen.settings(self.options, self.vision is not None, judge.asks_model)
         except ValueError as error:
             raise ValidationError({"options": str(error)}) from error
         if chosen.asks_pairs and 0 < float(chosen.value_of("seconds", self.options)) < 1:

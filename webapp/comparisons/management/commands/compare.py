@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from llm import methods
-from simulation import catalog
+from simulation import catalog, names
 from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
 from webapp.comparisons import (
@@ -28,7 +28,7 @@ from webapp.comparisons import (
     report,
 )
 from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import Arm, look_with
+from webapp.comparisons.arms import Arm, add_usual
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.equal_arms import describe_equal_arms
@@ -203,7 +203,8 @@ def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
     A comparison that a version without retrainings began goes on without, unless they are asked for.
     """
     try:
-        options["methods"] = look_with(options["methods"]) if options["vision"] else options["methods"]
+        asks_model = judges.JUDGES[names.find_name("judge", options["judge"], judges.JUDGES)].asks_model
+        options["methods"] = add_usual(options["methods"], bool(options["vision"]), asks_model)
     except ValueError as error:
         raise CommandError(str(error)) from error
     plain = make_plan(options, options["methods"], 0, [])

@@ -1,0 +1,86 @@
+"""What ICPL, and 3D scaling on robots, show of earlier rounds: bests with traces, differences, a bad example."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from llm.forms import form_of
+from llm.messages import trace_text
+from llm.prompts import render
+from llm.records import Message, Outcome, Problem
+from llm.sections import Prompt, Text, fill_prompt, join_texts, make_prompt, mark_optional
+
+
+@dataclass(frozen=True)
+class Round:
+    """What later prompts use of one iteration."""
+
+    iteration: int
+    best: Outcome
+    worst: Outcome | None
+    difference: str
+    reason: str
+    undecided: str = ""
+    """That best and worst were drawn, and why; empty where the judge named them."""
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """Parts of later prompts; each published ablation leaves one out, with those above it."""
+
+    traces: bool = True
+    """The reward traces of earlier bests. Without: w/o RT."""
+    differences: bool = True
+    """Descriptions of what changed from one best to the next. Without: w/o RTD."""
+    bad_example: bool = True
+    """The worst of the round. Without: w/o RTDB."""
+    reasons: bool = True
+    """What a person wrote about the pick (not part of the paper's method)."""
+    measures: bool = False
+    """What was measured in the films of best and worst: partial metrics beside preferences (not in the paper)."""
+    described_traces: bool = False
+    """Whether the describer also reads the reward traces of both programs (not in the paper)."""
+
+
+AS_PUBLISHED = Feedback()
+
+
+def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> Prompt:
+    """The first prompt, or the one that carries history, best, worst and the judge's words."""
+    if not rounds:
+        return Prompt(form_of(problem).first_prompt)
+    form, last = form_of(problem), rounds[-1]
+    shown = shown if form.traced else replace(shown, traces=False)
+    parts: list[str | Text] = []
+    if history := [history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
+        parts.append(fill_prompt("history", entries=join_texts("\n\n", map(mark_optional, history))))
+    best = form.example(last.best, shown.measures)
+    parts.append(form.render("best", iteration=last.iteration, difference=difference_text(last), **best))
+    if last.worst and shown.bad_example:
+        parts.append(form.render("worst", iteration=last.iteration, **form.example(last.worst, shown.measures)))
+    said = [last.undecided, last.reason if shown.reasons else ""]
+    if any(said):
+        parts.append(render("reason", reason="\n".join(filter(None, said))))
+    name = "feedback" if last.worst and shown.bad_example else "feedback_good"
+    examples = join_texts("\n\n", parts)
+    return make_prompt(form.chat, fill_prompt(form.prompt_name(name), problem=form.statement, examples=examples))
+
+
+def history_entry(entry: Round, shown: Feedback) -> str:
+    """An earlier round's best in a few lines: its trace where traces are shown, and what set it apart."""
+    trace = f"Reward trace:\n{trace_text(entry.best.trace)}" if shown.traces else ""
+    return render("history_entry", iteration=entry.iteration, trace=trace, difference=difference_text(entry))
+
+
+def difference_text(entry: Round) -> str:
+    """What set this round's best apart from the one before, on lines of its own; empty where it is unknown."""
+    return "\n" + render("difference", description=entry.difference.strip()) if entry.difference else ""
+
+
+def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome, shown: Feedback) -> tuple[Message, ...]:
+    """The question to the describer about two consecutive bests: by their programs alone, as published, unless its
+    option adds their traces.
+    """
+    form = form_of(problem)
+    return form.chat(form.describe_text(earlier, later, shown.described_traces))
