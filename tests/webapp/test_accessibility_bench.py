@@ -17,6 +17,7 @@ from tests.webapp import arms_study, bench_rows, finished_study, poll_rows, ques
 from webapp.archive.models import Export
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Experiment, LanguageModel
+from webapp.review.models import GoldPair
 from webapp.studies.models import Question, Study
 ada, client = bench_rows.create_staff(), Client()
 client.force_login(ada)
@@ -35,6 +36,9 @@ compared = arms_study.create_study({"A": [1.0, 2.0, 3.0], "B": [2.0, 3.0, 4.0]})
 bench_rows.create_workers(training)
 shown = rows.study(practice=True, method="revolve_human")
 Question.objects.create(study=shown, text="May you leave?", answers="Yes\\nNo", correct=1, explanation="At any time.")
+asks = rows.participant(rows.study(practice=True, task="Cartpole", method="prefppo", k=1, n=1), label="P88")
+pair = rows.open_pairs(asks, pairs=2).pairs.first()
+GoldPair.objects.create(study=asks.study, better=pair.first, worse=pair.second)
 STATES = ("practised", "check-again", "in-line", "stopped", "full", "early")  # the others: test_accessibility.py
 own = questionnaire_rows.every_kind(shown)
 asked, item = questionnaire_rows.every_kind(empty), questionnaire_rows.Item.objects.last()
@@ -49,6 +53,7 @@ pages = {
     "votes:poll_texts": [[open_poll.public_id, "de"]],
     "bench:study_prolific": [[cast.study.pk]],
     "bench:study_gold": [[empty.pk]],
+    "bench:study_gold_pairs": [[asks.study.pk]],
     "bench:questionnaires": [[empty.pk]],
     "bench:questionnaire": [[empty.pk, asked.pk]],
     "bench:questionnaire_item": [[empty.pk, asked.pk, item.pk]],
@@ -74,7 +79,10 @@ pages = {
     "votes:pairs": [[poll_rows.poll(0, opened=False).public_id]],
     "vote_preview": [[open_poll.public_id, "pair-1"]],
     "preview": [[empty.pk, "consent"]],
-    "preview_page": [[shown.pk, name] for name in (*STATES, f"questionnaire-{own.pk}")],
+    "preview_page": [
+        *[[shown.pk, name] for name in (*STATES, f"questionnaire-{own.pk}")],
+        *[[asks.study.pk, name] for name in ("pairs", "practice")],
+    ],
 }
 queries = {"bench:selected": f"?run={done.public_id}&run={training.public_id}"}
 out["pages"] = {
