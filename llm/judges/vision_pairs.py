@@ -13,7 +13,7 @@ from llm.prompts import render
 from llm.records import Ask
 
 LABELS = {"0": "first", "1": "second", "-1": "skip"}
-_NUMBER = re.compile(r"(?<![\w.,-])(-1|0|1)(?![\w,]|\.\d)")
+_LABEL = re.compile(r"[^\w-]*(?:(?:label|answer|preference)\W*?\s)?[^\w-]*(-1|0|1)\W*", re.IGNORECASE)
 
 
 def is_swapped(seed: int) -> bool:
@@ -32,9 +32,11 @@ def ask_preference(description: str, analysis: str, seed: int) -> Ask:
 
 
 def read_preference(text: str, swapped: bool) -> str:
-    """The answer about the pair (llm.records.ANSWERS): the last label of the reply; skip where it has none."""
-    found = _NUMBER.findall(text)
-    answer = LABELS[found[-1]] if found else "skip"
+    """The answer about the pair (llm.records.ANSWERS): the label that is the reply's last line. A number in a sentence
+    need not be the label, so it is skipped.
+    """
+    found = _LABEL.fullmatch((text.strip().splitlines() or [""])[-1])
+    answer = LABELS[found[1]] if found else "skip"
     return {"first": "second", "second": "first"}.get(answer, answer) if swapped else answer
 
 

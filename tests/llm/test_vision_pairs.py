@@ -17,13 +17,18 @@ from llm.records import ANSWERS
         ("**1**", "second"),
         ("Label: 0.", "first"),
         ("Attempt 0 falls, attempt 1 stands.\n1", "second"),
-        ("The text is unsure: -1", "skip"),
+        ("Answer: -1", "skip"),
+        ("**Answer:** 1", "second"),
+        ("The answer is 1, because attempt 0 falls.", "skip"),
+        ("Attempt 1 is better than attempt 0.", "skip"),
+        ("1 (attempt 0 falls at once)", "skip"),
+        ("0, not 1", "skip"),
         ("It is 0.5 to 1.5, or 10", "skip"),
         ("I cannot say.", "skip"),
         ("", "skip"),
     ],
 )
-def test_the_last_label_of_the_reply_counts(text: str, answer: str) -> None:
+def test_a_label_that_is_the_last_line_counts(text: str, answer: str) -> None:
     assert vision_pairs.read_preference(text, swapped=False) == answer
     assert vision_pairs.read_preference(text, swapped=True) == {"first": "second", "second": "first"}.get(
         answer, answer

@@ -7,13 +7,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import rows
+from tests.webapp import questionnaire_rows, rows
 from tests.webapp.pair_answers import answer_all, send
 from webapp.experiments.models import Experiment, PairSession, Request
 from webapp.review import pairs
 from webapp.review.models import PairScreening
 from webapp.studies import assigning
-from webapp.studies.models import Assignment, Participant, Study
+from webapp.studies.models import Assignment, Participant, Response, Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo")]
 PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
@@ -124,3 +124,20 @@ def test_the_words_say_in_turns(client: Client) -> None:
     Assignment.objects.filter(participant=person).update(experiment=None)
     page = client.get(reverse("studio", args=[person.token])).content.decode()
     assert "two times, in turns." in page
+
+
+def test_each_experiment_that_ends_has_its_questionnaire_whichever_ends_first(client: Client) -> None:
+    person = start()
+    asked = questionnaire_rows.questionnaire(person.study, placement="experiment")
+    questionnaire_rows.item(asked, "load", "short")
+    seen = []
+    for position in (2, 1):
+        person, experiment = attend(person, position)
+        Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.FINISHED)
+    for _ in range(2):
+        assert look(client, person) == "questionnaire"
+        seen.append(Response.objects.get(participant=person, sent_at=None).experiment_id)
+        Response.objects.filter(sent_at=None).update(sent_at=timezone.now())
+    ended = Experiment.objects.filter(assignments__participant=person)
+    assert sorted(seen) == sorted(ended.values_list("pk", flat=True)) and len(seen) == 2
+    assert look(client, person) == "thanks"

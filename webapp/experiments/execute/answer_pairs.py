@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import imageio_ffmpeg
 
 from llm import methods, writer
+from llm.backend import Reply
 from llm.judges import vision_pairs
 from llm.records import Ask
 from webapp.base.store import store
@@ -16,10 +19,14 @@ from webapp.experiments.execute.ask import NO_VISION, VISION
 from webapp.experiments.execute.model_calls import build_saver, open_budgeted_backend, read_saved_replies
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Experiment, PairSession, Segment, SegmentPair
+from webapp.experiments.models import Experiment, PairSession, Request, Segment, SegmentPair
 
 MOST_SEEDS = 1000
 """Seeds between two pairs: more than a question is asked again."""
+
+
+PutQuestion = Callable[..., tuple[str, str]]
+"""Called with an Ask and its pictures; the model's words, or what went wrong."""
 
 
 def answer_pairs(lease: Lease) -> None:
@@ -30,20 +37,26 @@ def answer_pairs(lease: Lease) -> None:
     if experiment.vision is None:
         lease.fail(NO_VISION)
         return
-    for pair in session.pairs.filter(answer="").select_related("first", "second"):
-        answer, error = ask_about(lease, session, pair)
-        if error:
-            lease.fail(f"The vision model answers no pairs: {error}")
-            return
-        with lease.lock_experiment():
-            SegmentPair.objects.filter(pk=pair.pk).update(answer=answer)
+    left, error = list(session.pairs.filter(answer="").select_related("first", "second")), ""
+    with lease.beat_in_background() as stop_check:
+        put_question = build_asker(lease, request, 2 * len(left), stop_check)
+        for pair in left:
+            answer, error = ask_about(put_question, experiment, session, pair)
+            if error:
+                break
+            with lease.lock_experiment():
+                SegmentPair.objects.filter(pk=pair.pk).update(answer=answer)
+    if error:
+        lease.fail(f"The vision model answers no pairs: {error}")
+        return
     with lease.settle() as locked:
         pairs.end_session(locked, session)
 
 
-def ask_about(lease: Lease, session: PairSession, pair: SegmentPair) -> tuple[str, str]:
+def ask_about(
+    put_question: PutQuestion, experiment: Experiment, session: PairSession, pair: SegmentPair
+) -> tuple[str, str]:
     """The answer about a pair (llm.records.ANSWERS), or what went wrong. Without pictures nothing can be said of it."""
-    experiment = lease.job.experiment
     seed = loop.derive_seed(session.request) + MOST_SEEDS * (1000 * session.number + pair.number)
     swapped, description = vision_pairs.is_swapped(seed), loop.describe_task(experiment).description
     shown = [read_pictures(experiment, segment) for segment in (pair.first, pair.second)]
@@ -51,24 +64,29 @@ def ask_about(lease: Lease, session: PairSession, pair: SegmentPair) -> tuple[st
         return pairs.SKIPPED, ""
     first, second = shown[::-1] if swapped else shown
     question = vision_pairs.ask_analysis(description, len(first), len(second), seed)
-    said, error = _ask(lease, question, (*first, *second))
+    said, error = put_question(question, (*first, *second))
     if error:
         return "", error
-    label, error = _ask(lease, vision_pairs.ask_preference(description, said, seed))
+    label, error = put_question(vision_pairs.ask_preference(description, said, seed))
     return ("", error) if error else (vision_pairs.read_preference(label, swapped), "")
 
 
-def _ask(lease: Lease, question: Ask, images: tuple[str, ...] = ()) -> tuple[str, str]:
-    """The model's words, or what went wrong. An answer that was paid for before is not asked for again."""
-    request = lease.job.request
-    assert request is not None
-    with lease.beat_in_background() as stop_check:
-        progress = WritingProgress(lease, stop_check, request, 1)
-        backend = open_budgeted_backend(lease, lease.job.experiment.get_model(VISION), progress)
-        saver = progress.wrap_saver(build_saver(lease))
-        saved = read_saved_replies(request)
-        reply = writer.ask(backend, question, saved, saver, images, bool, stop_check, progress)
-    return reply.text, reply.error
+def build_asker(lease: Lease, request: Request, count: int, stop_check: Callable[[], None]) -> PutQuestion:
+    """A function that puts about `count` questions to the vision model; what was paid for before is not asked again."""
+    progress = WritingProgress(lease, stop_check, request, count)
+    backend = open_budgeted_backend(lease, lease.job.experiment.get_model(VISION), progress)
+    saver, begin = progress.wrap_saver(build_saver(lease)), loop.derive_seed(request)
+    saved = defaultdict[int, list[Reply]](list)
+    """By pair, as each has its own seeds: a training may have thousands of answers."""
+    for reply in read_saved_replies(request):
+        saved[(reply.seed - begin) // MOST_SEEDS].append(reply)
+
+    def put_question(question: Ask, images: tuple[str, ...] = ()) -> tuple[str, str]:
+        earlier = saved[(question.seed - begin) // MOST_SEEDS]
+        reply = writer.ask(backend, question, earlier, saver, images, bool, stop_check, progress)
+        return reply.text, reply.error
+
+    return put_question
 
 
 def read_pictures(experiment: Experiment, segment: Segment) -> tuple[str, ...]:

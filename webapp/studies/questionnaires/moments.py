@@ -63,23 +63,21 @@ def _list_moments(
 ) -> Iterator[Moment]:
     places = list(participant.places)
     arms = {place.arm_id for place in places}
-    begun = [place for place in places if place.experiment]
-    last = _find_last_judged(participant, begun, find_round)
-    finished = [place for place in begun if _is_finished(place)]
+    judged = _find_last_judged(participant, places, find_round)
+    finished = [place for place in places if _is_finished(place)]
+    # One experiment after another: what came before the last was asked then. In turns any of them may be due.
+    many = slice(None) if participant.study.interleaved else slice(-1, None)
     for one in questionnaires:
-        if one.placement == Placement.BEFORE and last is None and not finished and asks_arm(one, arms):
+        if one.placement == Placement.BEFORE and not judged and not finished and asks_arm(one, arms):
             yield Moment(one)
     for one in questionnaires:
-        if (
-            one.placement == Placement.ROUNDS
-            and last
-            and asks_arm(one, {last[0].arm_id})
-            and one.follows_round(last[1])
-        ):
-            yield Moment(one, last[0].experiment, last[1])
+        for place, number in judged[many]:
+            if one.placement == Placement.ROUNDS and asks_arm(one, {place.arm_id}) and one.follows_round(number):
+                yield Moment(one, place.experiment, number)
     for one in questionnaires:
-        if one.placement == Placement.EXPERIMENT and finished and asks_arm(one, {finished[-1].arm_id}):
-            yield Moment(one, finished[-1].experiment)
+        for place in finished[many]:
+            if one.placement == Placement.EXPERIMENT and asks_arm(one, {place.arm_id}):
+                yield Moment(one, place.experiment)
     if places and len(finished) == len(places):
         for one in questionnaires:
             if one.placement == Placement.AFTER and asks_arm(one, arms):
@@ -88,12 +86,10 @@ def _list_moments(
 
 def _find_last_judged(
     participant: Participant, places: Sequence[Assignment], find_round: FindRound
-) -> tuple[Assignment, int] | None:
-    """The last place in which the person has judged a round, with the number of the last round."""
-    for place in reversed(places):
-        if place.experiment and (number := find_round(participant, place.experiment)):
-            return place, number
-    return None
+) -> list[tuple[Assignment, int]]:
+    """The places in which the person has judged a round, each with the number of its last."""
+    found = [(place, find_round(participant, place.experiment)) for place in places if place.experiment]
+    return [(place, number) for place, number in found if number]
 
 
 def _is_finished(place: Assignment) -> bool:
