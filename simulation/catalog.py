@@ -176,6 +176,9 @@ class TaskInfo:
     metric_row: str = ""
     """The row of the reward trace that is the hidden metric itself, number for number ("episode_length" where episodes
     are to last); outcomes are without it, so that no prompt shows it. Empty where there is none."""
+    average_over_worlds: bool = False
+    """The metric of an interval is the mean of all worlds' last episodes. For a task whose successes end an episode
+    early: of the episodes that end within a short interval nearly all would be successes."""
     model_file: str = "model.xml"
     """The file of its folder that MuJoCo reads."""
     kind: str = "Your own"

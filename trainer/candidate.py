@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from simulation.catalog import AnyPreset, TaskInfo
 from trainer.records import CandidateProgress, CandidateResult
 from trainer.traces import Series, metric_summary, summary
 
@@ -54,10 +55,14 @@ class Candidate:
         status = "failed" if self.reason else "done" if phase == "done" else "training"
         return CandidateProgress(self.index, status, self.reason, self.samples / samples, tuple(self.rollouts))
 
-    def result(self, iterations: int) -> CandidateResult:
-        """Its result, in a run of `iterations`."""
-        trace = {name: summary(series, iterations) for name, series in self.series.items()}
-        metric = metric_summary(self.metric, iterations)
+    def read_metric(self, info: TaskInfo, preset: AnyPreset) -> Series:
+        """The metric's series, of which intervals are taken."""
+        return self.metric.average_over(preset.worlds) if info.average_over_worlds else self.metric
+
+    def result(self, info: TaskInfo, preset: AnyPreset) -> CandidateResult:
+        """Its result, in a whole run of this preset."""
+        trace = {name: summary(series, preset.iterations) for name, series in self.series.items()}
+        metric = metric_summary(self.read_metric(info, preset), preset.iterations)
         return CandidateResult(
             index=self.index,
             ok=not self.reason,

@@ -27,6 +27,17 @@ class Series:
         self.sums.append(total)
         self.counts.append(count)
 
+    def average_over(self, worlds: int) -> Series:
+        """After each iteration the mean of all worlds' last values, 0 for those without: where c values of mean v come,
+        m <- m + (v - m) c / worlds. As IsaacGymEnvs' authors average what counts at the end of an episode.
+        """
+        means, last = [], 0.0
+        for total, count in zip(self.sums, self.counts, strict=True):
+            if count:
+                last += (total / count - last) * min(1.0, count / worlds)
+            means.append(last)
+        return Series(means, [1] * len(means))
+
     def interval_means(self, intervals: int, iterations: int) -> list[float]:
         """Means over `intervals` equal parts of a run of `iterations`, as far as the run got.
 

@@ -183,7 +183,8 @@ class Lockstep:
                 candidate.evaluation = evaluate_policy(path, self.job.episodes)
         for candidate in self.candidates:
             table = self.job_dir / "traces" / f"{candidate.index}.csv"
-            write_table(table, candidate.metric, candidate.series, self.preset.iterations, self.preset.samples)
+            metric = candidate.read_metric(self.info, self.preset)
+            write_table(table, metric, candidate.series, self.preset.iterations, self.preset.samples)
         self._write_progress("done")
         return self._result()
 
@@ -392,7 +393,7 @@ class Lockstep:
 
     def _result(self) -> TrainResult:
         return TrainResult(
-            candidates=tuple(c.result(self.preset.iterations) for c in self.candidates),
+            candidates=tuple(c.result(self.info, self.preset) for c in self.candidates),
             seconds=self.seconds,
             samples=sum(c.samples for c in self.candidates),
             cancelled=any(c.cancelled for c in self.candidates),

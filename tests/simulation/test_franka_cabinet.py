@@ -204,9 +204,9 @@ def test_a_gripped_handle_opens_the_drawer():
 def test_an_open_drawer_ends_the_episode_as_a_success(drawer, ends, metric):
     env = restarted(drawer=drawer)
     step = env.step(torch.zeros(1, 9))
-    assert step.truncated.item() is step.metric_counts.item() is ends
+    assert step.terminated.item() is step.metric_counts.item() is ends
     assert step.metric.item() == metric
-    assert not step.terminated.any()
+    assert not step.truncated.any()
 
 
 def test_an_episode_without_success_counts_as_zero_at_its_last_step():
@@ -236,7 +236,7 @@ def test_wild_actions_stay_finite_and_do_not_open_doors_through_the_cabinet():
         held = torch.randn(16, 9, generator=generator).sign() if index % 10 == 0 else held
         step = env.step(held)
         assert not step.diverged.any()
-        env.reset(step.truncated)
+        env.reset(step.terminated | step.truncated)
     assert env.obs_buf.isfinite().all()
     assert env.attributes["cabinet_dof_pos"][:, :3].abs().max() < 1e-3
 

@@ -56,6 +56,16 @@ def test_a_thrust_of_its_weight_keeps_it_in_the_air():
     assert seen["thrusts"] == pytest.approx([0.6169] * 4, abs=1e-4)
 
 
+def test_there_is_no_drag_at_the_speed_of_flight():
+    env = Environment("Quadcopter", worlds=1)
+    state = env.state_dict()
+    state["physics"][0, 1 + env.model.nq] = 2.0  # m/s along x
+    env.load_state_dict(state)
+    for _ in range(20):
+        env.step(torch.zeros(1, 12))
+    assert env.attributes["root_linvels"][0, 0].item() == pytest.approx(2.0, abs=2e-3)
+
+
 def test_without_thrust_it_falls():
     seen = vectors(still(placed((0, 0, 2.0)), 30))
     assert seen["root_linvels"] == pytest.approx([0, 0, -9.81 * 0.3], abs=0.1)
@@ -146,7 +156,7 @@ def test_a_full_spin_is_limited_and_random_actions_never_diverge():
     for _ in range(250):
         step = env.step(held)  # nothing is reset: it tumbles on
         assert not step.diverged.any()
-    assert env.attributes["root_angvels"].norm(dim=1).max() < 25
+    assert env.attributes["root_angvels"].norm(dim=1).max() < 20
     assert env.obs_buf.isfinite().all()
 
 

@@ -40,3 +40,11 @@ def test_summary_has_ten_samples_and_extremes_of_the_intervals():
 def test_metric_summary_has_every_interval_and_is_empty_without_a_metric():
     assert metric_summary(series(*range(100)), 100)["all"] == [0.5 + 2 * i for i in range(50)]
     assert metric_summary(Series([0.0, 0.0], [0, 0]), 2) == {}
+
+
+def test_an_average_over_worlds_is_not_moved_far_by_the_few_episodes_that_end_early():
+    successes = Series([1.0, 0.0, 2.0, 1.0, 8.0], [1, 0, 2, 4, 8])  # of four worlds
+    averaged = successes.average_over(4)
+    assert averaged.sums == [0.25, 0.25, 0.625, 0.25, 1.0] and averaged.counts == [1] * 5
+    assert averaged.interval_means(5, 5) == averaged.sums
+    assert successes.interval_means(5, 5)[0] == 1.0, "without it the first interval knows successes alone"

@@ -84,16 +84,12 @@ class Task:
         compute_observations(env)
 
     def terminated(self, env: Worlds) -> Tensor:
-        """Never, because nothing fails irreversibly, (n,) bool."""
-        return torch.zeros(env.num_envs, dtype=torch.bool)
-
-    def finished(self, env: Worlds) -> Tensor:
-        """The drawer is open, (n,) bool."""
+        """The drawer is open, (n,) bool: as published, what a reward would pay later is lost."""
         return env.cabinet_dof_pos[:, DRAWER] > OPEN
 
     def metric(self, env: Worlds, ended: Tensor) -> tuple[Tensor, Tensor]:
         """1 where the drawer is open (n,); it counts where an episode ends."""
-        return self.finished(env).float(), ended
+        return self.terminated(env).float(), ended
 
     def _within_limits(self, dof_pos: Tensor) -> Tensor:
         return dof_pos.clamp(self._lower, self._upper)
