@@ -7,9 +7,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
-from rsl_rl.env import VecEnv as RslVecEnv
 from stable_baselines3.common.vec_env import VecEnv as Sb3VecEnv
-from tensordict import TensorDict
 
 from simulation import catalog
 from simulation.environment import Environment
@@ -33,28 +31,6 @@ class Worlds:
         if done.any():
             self.env.reset(done)
         return rewards, done, step.truncated, final
-
-
-class RslWorlds(RslVecEnv):
-    """For rsl_rl."""
-
-    def __init__(self, task: str, worlds: int, reward_scale: float) -> None:
-        info = catalog.task(task)
-        self._worlds = Worlds(task, worlds, reward_scale)
-        self.num_envs, self.num_actions = worlds, info.num_actions
-        self.max_episode_length = info.episode_steps
-        self.episode_length_buf = torch.zeros(worlds, dtype=torch.long)
-        self.device = "cpu"
-        self.cfg: dict[str, Any] = {}
-
-    def get_observations(self) -> TensorDict:
-        """Current observations."""
-        return TensorDict({"policy": self._worlds.env.obs_buf}, batch_size=[self.num_envs])
-
-    def step(self, actions: torch.Tensor) -> tuple[TensorDict, torch.Tensor, torch.Tensor, dict]:
-        """One control step."""
-        rewards, done, truncated, _ = self._worlds.step(actions)
-        return self.get_observations(), rewards, done.long(), {"time_outs": truncated}
 
 
 class Sb3Worlds(Sb3VecEnv):

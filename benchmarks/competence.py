@@ -37,7 +37,7 @@ NOTES = {
     "Cartpole": "At 499 no episode ends early: there is no more to reach.",
     "BallBalance": "At 499 no episode ends early: there is no more to reach.",
     "Quadcopter": "The distance here is the one at the end of an episode.",
-    "FrankaCabinet": "A cabinet of our own; an open drawer ends the episode, the score is the share of such episodes.",
+    "FrankaCabinet": "A cabinet of our own; an open drawer ends the episode, as published.",
     "AllegroHand": "A hand needs far more than minutes on a processor: this is what they give, not what it can.",
     "ShadowHand": "A hand needs far more than minutes on a processor: this is what they give, not what it can.",
     "HumanoidJump": "It has no metric: people decide.",

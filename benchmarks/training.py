@@ -43,8 +43,8 @@ CONTENDERS = {
 NEEDS = {
     "rsl_rl": ("rsl_rl",),
     "rsl_rl_mixed": ("rsl_rl",),
-    "skrl": ("skrl", "stable_baselines3", "rsl_rl"),  # their adapters share a module
-    "skrl_mixed": ("skrl", "stable_baselines3", "rsl_rl"),
+    "skrl": ("skrl", "stable_baselines3"),  # their adapters share a module
+    "skrl_mixed": ("skrl", "stable_baselines3"),
     "sb3": ("stable_baselines3",),
     "sb3_gymnasium": ("stable_baselines3", "gymnasium"),
 }
@@ -82,7 +82,7 @@ def rsl_rl(task: str, mixed: bool = False) -> Iterator[None]:
     """The library's runner, one iteration at a time."""
     from rsl_rl.runners import OnPolicyRunner
 
-    from benchmarks.adapters import RslWorlds
+    from benchmarks.rsl_worlds import RslWorlds
 
     preset = catalog.preset(task, "quick")
     model = {
