@@ -15,7 +15,9 @@ from django.urls import reverse
 
 from tests.llm.faulty import Faulty, completion, serving
 from tests.webapp import bench_rows
+from tests.webapp.comparison_plans import parse_arm, plan_of
 from tests.webapp.dashboard_pages import html
+from webapp.comparisons import estimate, planned_queries
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment, Job, LanguageModel, ModelCall, PairSession, Segment, SegmentPair
 
@@ -128,3 +130,16 @@ def test_a_model_that_fails_fails_the_round_and_a_retry_asks_for_the_rest_alone(
         paid = ModelCall.objects.count()
         assert loop.retry(row)
         assert Job.objects.get(kind="answer").status == "queued" and ModelCall.objects.count() == paid
+
+
+def test_a_comparison_holds_it_beside_a_method_that_a_teacher_answers(server: Faulty) -> None:
+    eye = LanguageModel.objects.create(name="Eye", kind="openai", base_url=server.base_url, model="eye")
+    arms = [parse_arm(f"{name}:queries=150", 6) for name in ("pebble", "rl_vlm_f")]
+    plan = plan_of(*arms, vision=eye, experiments=1)
+    rows = [plan.experiment(cell) for cell in plan.cells()]
+    assert {row.method: row.preset for row in rows} == {"pebble": "quick-sac", "rl_vlm_f": "quick-sac"}
+    for row in rows:
+        row.full_clean()
+    assert [planned_queries.count("Cartpole", arm) for arm in arms] == [150, 150]
+    answers = {row.label: row.answers for row in estimate.list_rows(plan)}
+    assert [answers[arm.label] for arm in arms] == [0, 300], "two questions about each pair"
