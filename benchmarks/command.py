@@ -23,7 +23,7 @@ from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
 """Libraries to compare with where they are installed."""
-HELPERS = {"adapters", "command", "machine", "published", "simulated"}
+HELPERS = {"adapters", "command", "machine", "published", "rsl_worlds", "simulated"}
 USUAL = ("stepping", "training", "lockstep", "filming")
 TASKWISE = {
     "stepping",
@@ -40,6 +40,8 @@ TASKWISE = {
     "time_left",
     "sheets",
     "shared_experience",
+    "contact_sheet",
+    "off_policy",
     "preferences",
     "preference_cost",
 }
