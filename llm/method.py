@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from llm.records import ROLES
 from llm.steps import Steps
 
 Value = bool | int | float | str
@@ -64,6 +65,30 @@ def settings(options: Sequence[Option], given: Mapping[str, Any], whose: str) ->
             raise ValueError(f"{whose} has no option {name!r}; it has: {', '.join(known) or 'none'}")
     values = {name: known[name].read(value) for name, value in given.items()}
     return {name: value for name, value in sorted(values.items()) if value != known[name].default}
+
+
+AS_ALL = -1.0
+TEMPERATURES = (
+    Option(
+        "temperature",
+        1.0,
+        "At which its language models sample; the 3D scaling paper's reasoning experiments have 0.1.",
+        low=0,
+        high=2,
+    ),
+    *(
+        Option(f"temperature_{role}", AS_ALL, f"The same for the {role} alone; -1: as `temperature`.", low=-1, high=2)
+        for role in ROLES[1:]
+    ),
+)
+"""Options of every method that asks a language model. They are for those who ask, not for the method's function."""
+
+
+def find_temperature(options: Mapping[str, Any], role: str) -> float | None:
+    """The temperature at which the model in this role samples; None where the experiment says nothing of it."""
+    own = options.get(f"temperature_{role}", AS_ALL)
+    found = own if own != AS_ALL else options.get("temperature")
+    return None if found is None else float(found)
 
 
 @dataclass(frozen=True)
@@ -129,7 +154,17 @@ class Method:
         usual = self.find_usual(sees, model_judges)
         known = {option.name: option for option in self.options}
         own = {name: known[name].read(given[name]) for name in usual if name in given}
-        return settings(self.options, {**usual, **given}, self.title) | own
+        return settings(self.all_options, {**usual, **given}, self.title) | own
+
+    @property
+    def all_options(self) -> tuple[Option, ...]:
+        """Its own and, where it asks a language model, those of every such method."""
+        return (*self.options, *(TEMPERATURES if self.writes else ()))
+
+    def select_own(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of the options that its function takes."""
+        common = {option.name for option in TEMPERATURES}
+        return {name: value for name, value in given.items() if name not in common}
 
     def find_usual(self, sees: bool, model_judges: bool) -> dict[str, Value]:
         """The defaults that are others, because a vision model is named or a language model judges."""

@@ -85,7 +85,8 @@ def _split_group(problem: Problem, flows: Sequence[Flow], group: Sequence[int], 
 def begin(problem: Problem, flow: Flow) -> Any:
     """The flow's generator, before its first step."""
     name, k, n, options = flow
-    return find_method(name).function(problem, random.Random(0), k, n, **options)
+    found = find_method(name)
+    return found.function(problem, random.Random(0), k, n, **found.select_own(options))
 
 
 def _describe_step(step: Request | list[Request]) -> str:

@@ -105,7 +105,7 @@ def advance(
     """
     found = find_method(method)
     chosen = found.settings(options or {})
-    steps = found.function(problem, random.Random(seed), k, n, **chosen)
+    steps = found.function(problem, random.Random(seed), k, n, **found.select_own(chosen))
     waiting: dict[int, dict[int, Saved]] = {}
     for row in saved:
         waiting.setdefault(row.step, {})[row.position] = row

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from llm.method import Option
+from llm.method import Option, find_temperature
 from llm.methods import METHODS, OFFERED
 from llm.replay import advance
 from tests.llm.experiment import PROBLEM, Experiment
@@ -60,7 +60,7 @@ def test_options_are_part_of_every_fingerprint():
 
 
 def test_a_replay_refuses_an_option_that_the_method_does_not_have():
-    with pytest.raises(ValueError, match="OpenLoop has no option 'reasons'; it has: none"):
+    with pytest.raises(ValueError, match="OpenLoop has no option 'reasons'; it has: temperature,"):
         advance("open_loop", PROBLEM, 1, 3, 3, [], {"reasons": False})
 
 
@@ -77,3 +77,19 @@ def test_every_default_is_a_value_of_its_option_and_of_the_function(method):
 
 def _all(method):
     return {option.name: option.default for option in method.options}
+
+
+def test_a_temperature_is_every_methods_that_asks_a_model_and_no_functions():
+    """It changes what is asked, so a replay with another one stops."""
+    for method in OFFERED.values():
+        assert ("temperature" in {option.name for option in method.all_options}) == method.writes
+    given = METHODS["icpl"].settings({"temperature": "0.1", "temperature_judge": -1, "reasons": False})
+    assert given == {"temperature": 0.1, "reasons": False}
+    assert METHODS["icpl"].select_own(given) == {"reasons": False}
+    assert find_temperature(given, "judge") == find_temperature(given, "writer") == 0.1
+    assert find_temperature({"temperature_judge": 0.0}, "judge") == 0.0
+    assert find_temperature({}, "judge") is find_temperature({"temperature_judge": 0.0}, "writer") is None
+    with pytest.raises(ValueError, match="not between 0 and 2"):
+        METHODS["icpl"].settings({"temperature": 3})
+    one, other = (advance("icpl", PROBLEM, 1, 3, 3, [], {"temperature": value}) for value in (0.1, 0.2))
+    assert one.requests == other.requests and one.fingerprint(0) != other.fingerprint(0)

@@ -214,3 +214,29 @@ class TestAsking:
         assert [c.seed for c in last.calls.all()] == [seed, seed + 1]
         pictures = [part for part in server.seen[-1]["messages"][-1]["content"] if "image_url" in part]
         assert len(pictures) == (2 if kind == "Look" else 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, {1.0}),
+        ({"temperature": 0.1}, {0.1}),
+        ({"temperature": 0.4, "temperature_describer": 0.0}, {0.4, 0.0}),
+    ],
+)
+def test_each_role_samples_at_the_experiments_temperature(options: dict[str, float], wanted: set[float]) -> None:
+    def script(body: dict[str, Any]) -> Any:
+        (reply,) = OfflineWriter().complete(body["messages"], 1, body["seed"])
+        return completion(reply.text)
+
+    with serving(script) as server:
+        endpoint = LanguageModel.objects.create(name="m", kind="openai", base_url=server.base_url, model="m-1")
+        row = start_experiment(k=2, n=3, model=endpoint, options=options)
+        do_work(row, until="Write")
+        for kind in ("Write", "Ask"):
+            do_work(row, until=kind)
+            for request in find_open_requests(row):
+                run_job(request.jobs.get().pk)
+    heard = {body["temperature"] for body in server.seen}
+    described = {b["temperature"] for b in server.seen if "what the later one changed" in str(b["messages"])}
+    assert heard == wanted and described == {options.get("temperature_describer", options.get("temperature", 1.0))}

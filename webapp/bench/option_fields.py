@@ -60,7 +60,9 @@ def describe_methods(methods: Collection[Method] = tuple(OFFERED.values())) -> S
 
 def describe_method_options(methods: Collection[Method] = tuple(OFFERED.values())) -> SafeString:
     """Every method's options, for the form."""
-    return _describe_options("method", "options", [(method.name, method.title, method.options) for method in methods])
+    return _describe_options(
+        "method", "options", [(method.name, method.title, method.all_options) for method in methods]
+    )
 
 
 def describe_judge_options() -> SafeString:

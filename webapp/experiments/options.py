@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from llm.method import TEMPERATURES
 from llm.methods import OFFERED
 from webapp.experiments.judges import JUDGES
 
@@ -30,6 +31,7 @@ def format_value(value: Any) -> str:
 def describe_options() -> str:
     """The options of all methods and judges, for the help of the command line."""
     named = {method.name: method.options for method in OFFERED.values()}
+    named["every method that asks a language model"] = TEMPERATURES
     lines = [
         f"  {name}: " + "; ".join(f"{o.name}={format_value(o.default)} ({o.help})" for o in options)
         for name, options in {**named, **{f"judge {judge.name}": judge.options for judge in JUDGES.values()}}.items()

@@ -74,7 +74,7 @@ def ask_about(
 def build_asker(lease: Lease, request: Request, count: int, stop_check: Callable[[], None]) -> PutQuestion:
     """A function that puts about `count` questions to the vision model; what was paid for before is not asked again."""
     progress = WritingProgress(lease, stop_check, request, count)
-    backend = open_budgeted_backend(lease, lease.job.experiment.get_model(VISION), progress)
+    backend = open_budgeted_backend(lease, VISION, progress)
     saver, begin = progress.wrap_saver(build_saver(lease)), loop.derive_seed(request)
     saved = defaultdict[int, list[Reply]](list)
     """By pair, as each has its own seeds: a training may have thousands of answers."""

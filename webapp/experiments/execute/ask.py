@@ -60,7 +60,7 @@ def ask_model(build: Callable[[Request], Question], lease: Lease) -> None:
         question = build(request)
         model, progress = experiment.get_model(role), WritingProgress(lease, stop_check, request, 1)
         reply = writer.ask(
-            open_budgeted_backend(lease, model, progress),
+            open_budgeted_backend(lease, role, progress),
             question.ask,
             read_saved_replies(request),
             progress.wrap_saver(build_saver(lease)),

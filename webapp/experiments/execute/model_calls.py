@@ -7,12 +7,14 @@ import uuid
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
 
 from llm.backend import LOST, ChatBackend, Reply, reply_from_json, reply_to_json
 from llm.local import LocalWriter
+from llm.method import find_temperature
 from llm.offline import OfflineWriter
 from llm.prices import Price, Usage, find_list_prices
 from webapp.base.database import retry_while_away
@@ -26,17 +28,20 @@ from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Requ
 from webapp.experiments.models.loop_settings import LEAST_CONTEXT, MOST_CONTEXT
 
 
-def open_backend(model: LanguageModel | None) -> ChatBackend:
-    """The backend of a model: an endpoint, a local model, or by default the offline writer."""
+def open_backend(model: LanguageModel | None, temperature: float | None = None) -> ChatBackend:
+    """The backend of a model: an endpoint, a local model, or by default the offline writer, which has no temperature.
+    Without one each samples as it does by default.
+    """
+    heat: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
     if model is None or model.kind == LanguageModel.Kind.OFFLINE:
         if model is None or not model.model.endswith(".gguf"):  # webapp.experiments.defaults
             return OfflineWriter()
-        return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name)
+        return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name, **heat)
     from llm.client import OpenAIBackend  # not above: its library is slow to import, and few processes ask endpoints
 
     require_allowed(model.base_url)
     gate = EndpointGate(model.base_url, model.concurrency, model.timeout)
-    return OpenAIBackend(model.base_url, model.key, model.model, find_prices(model), model.timeout, gate)
+    return OpenAIBackend(model.base_url, model.key, model.model, find_prices(model), model.timeout, gate, **heat)
 
 
 def find_prices(model: LanguageModel | None) -> Sequence[Price]:
@@ -48,11 +53,13 @@ def find_prices(model: LanguageModel | None) -> Sequence[Price]:
     return [Price(model.price_date or date.min, model.price_input, model.price_output)]
 
 
-def open_budgeted_backend(
-    lease: Lease, model: LanguageModel | None, progress: WritingProgress | None = None
-) -> ChatBackend:
-    """The backend of a model behind the experiment's budget, which is read before every call."""
-    backend = open_backend(model)
+def open_budgeted_backend(lease: Lease, role: str, progress: WritingProgress | None = None) -> ChatBackend:
+    """The backend of the model in this role (llm.records.ROLES), at the experiment's temperature for it, behind the
+    experiment's budget, which is read before every call.
+    """
+    experiment = lease.job.experiment
+    model = experiment.get_model(role)
+    backend = open_backend(model, find_temperature(experiment.options, role))
     backend.gate = budget_gate = BudgetGate(lease, backend.gate, find_prices(model))
     if progress:
         progress.budget_gate = budget_gate

@@ -65,7 +65,7 @@ def ask_judging_model(lease: Lease, stop_check: Callable[[], None], question: re
         )
     progress = WritingProgress(lease, stop_check, request, 1)
     reply = writer.ask(
-        open_budgeted_backend(lease, model, progress),
+        open_budgeted_backend(lease, "judge", progress),
         question,
         read_saved_replies(request),
         progress.wrap_saver(build_saver(lease)),

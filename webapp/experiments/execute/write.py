@@ -42,9 +42,7 @@ def write(lease: Lease) -> None:
                 get_context_tokens(experiment.model),
                 progress,
             )
-            written = write_candidates(
-                experiment, open_budgeted_backend(lease, experiment.model, progress), wanted, arguments
-            )
+            written = write_candidates(experiment, open_budgeted_backend(lease, "writer", progress), wanted, arguments)
     except RuntimeError as error:  # the checker did not answer
         lease.strike(str(error))
         return
