@@ -102,6 +102,8 @@ class Method:
     """Called as function(problem, rng, k, n, **options)."""
     k: int = 6
     """Candidates a round, by default."""
+    published_k: int = 0
+    """Candidates a round in its own paper, where the default is another number, to compare at; 0: the default."""
     least_k: int = 2
     """The smallest K with something to choose from."""
     most_k: int = 32

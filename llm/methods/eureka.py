@@ -59,6 +59,7 @@ METHODS = (
         "Greedy: the candidate with the highest task score is fed back with its score, K more from there. "
         "Published with K=16; 6 compares with ICPL.",
         eureka,
+        published_k=16,
         uses_metric=True,
     ),
 )

@@ -162,3 +162,16 @@ def test_rda_looks_at_clips_where_a_vision_model_is_named(db: None) -> None:
     row.clean()
     assert row.options == {"analyst": "numbers"} and not row.watched
     assert "def succeeded" in describe_task(row).success and describe_task(Experiment(task="Ant")).success == ""
+
+
+def test_generations_of_16_are_one_box_away(admin_client: Client, capsys: Any) -> None:
+    form = {**FORM, "methods": ["icpl", "eureka", "revolve"], "variants": "eureka:k=8", "candidates": 80}
+    admin_client.post(NEW, {**form, "as_published": "on"})
+    made = Comparison.objects.get()
+    assert made.methods == ["icpl", "eureka:k=16", "revolve:k=16", "eureka:k=8"]
+    assert [(arm.k, arm.n) for arm in made.plan.arms] == [(5, 16), (16, 5), (16, 5), (8, 10)]
+    admin_client.post(NEW, form)
+    assert Comparison.objects.first().methods == ["icpl", "eureka", "revolve", "eureka:k=8"]  # type: ignore[union-attr]
+    words = ["--tasks", "Cartpole", "--methods", "eureka", "--budget", "candidates=80", "--plan", "--retrain", "0"]
+    call_command("compare", *words, "--as-published")
+    assert "16 x 5" in capsys.readouterr().out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,14 +102,24 @@ def add_usual(methods: Iterable[str], sees: bool, model_judges: bool) -> list[st
     """The methods as typed, with the options that have another default where a vision model is named, or a language
     model judges. Raises ValueError.
     """
-    found = []
-    for text in methods:
-        head, _, rest = text.partition(":")
-        method = find_method(find_name("method", head.rpartition("=")[2].strip(), OFFERED))
-        given = parse_options(part for part in rest.split(",") if part.strip())
-        more = [f"{name}={value}" for name, value in method.find_usual(sees, model_judges).items() if name not in given]
-        found.append(f"{head}:{','.join(filter(None, [rest, *more]))}" if more else text)
-    return found
+    return [_add_options(text, _find_typed(text).find_usual(sees, model_judges)) for text in methods]
+
+
+def add_published_k(methods: Iterable[str]) -> list[str]:
+    """The methods as typed, with the candidates a round of their own papers. Raises ValueError."""
+    return [_add_options(text, {"k": k} if (k := _find_typed(text).published_k) else {}) for text in methods]
+
+
+def _find_typed(text: str) -> Method:
+    return find_method(find_name("method", text.partition(":")[0].rpartition("=")[2].strip(), OFFERED))
+
+
+def _add_options(text: str, wanted: Mapping[str, Any]) -> str:
+    """The method as typed, with those of these options that are not typed."""
+    head, _, rest = text.partition(":")
+    given = parse_options(part for part in rest.split(",") if part.strip())
+    more = [f"{name}={value}" for name, value in wanted.items() if name not in given]
+    return f"{head}:{','.join(filter(None, [rest, *more]))}" if more else text
 
 
 def _check_name(name: str) -> None:

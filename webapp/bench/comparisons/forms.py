@@ -15,7 +15,7 @@ from webapp.base.text_lines import split_lines
 from webapp.bench.form_fields import set_choices
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import add_usual
+from webapp.comparisons.arms import add_published_k, add_usual
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
@@ -110,6 +110,12 @@ class ComparisonForm(forms.ModelForm):
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         help_text="One per line, with options, for example rf_agent:search=bfs,self_verify=false or icpl:k=10. A name "
         "of your own stands before it: Few at once=icpl:k=3. Names must differ.",
+    )
+    as_published = forms.BooleanField(
+        label="Eureka and Revolve with 16 candidates a round, as published",
+        required=False,
+        help_text="Otherwise every method has the rounds that ICPL has. 80 candidates, or others that 16 divides, are "
+        "then whole rounds.",
     )
     baseline = forms.ChoiceField(
         required=False,
@@ -238,6 +244,7 @@ class ComparisonForm(forms.ModelForm):
         """The plan with its controls, which become methods and contrasts like others. Raises ValueError."""
         asks_model = judges.JUDGES[arguments["judge"]].asks_model
         typed = add_usual(arguments["methods"], arguments["vision"] is not None, asks_model)
+        typed = add_published_k(typed) if data["as_published"] else typed
         arguments = {**arguments, "methods": typed}
         plain = plans.make_plan(**arguments)
         asked = split_lines(data["contrasts"]), data["controls"]

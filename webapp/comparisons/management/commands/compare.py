@@ -28,7 +28,7 @@ from webapp.comparisons import (
     report,
 )
 from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import Arm, add_usual
+from webapp.comparisons.arms import Arm, add_published_k, add_usual
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.equal_arms import describe_equal_arms
@@ -103,6 +103,9 @@ class Command(PrefineCommand):
             default="candidates=30",
             metavar="candidates=N",
             help="candidates an experiment: policies trained, or answers",
+        )
+        parser.add_argument(
+            "--as-published", action="store_true", help="Eureka and Revolve with 16 candidates a round, as published"
         )
         parser.add_argument("--experiments", type=int, default=6, help="independent repetitions of each (default 6)")
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
@@ -205,6 +208,8 @@ def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
     try:
         asks_model = judges.JUDGES[names.find_name("judge", options["judge"], judges.JUDGES)].asks_model
         options["methods"] = add_usual(options["methods"], bool(options["vision"]), asks_model)
+        if options["as_published"]:
+            options["methods"] = add_published_k(options["methods"])
     except ValueError as error:
         raise CommandError(str(error)) from error
     plain = make_plan(options, options["methods"], 0, [])
