@@ -132,12 +132,12 @@ def test_only_pairs_that_look_alike_and_are_new_to_the_person_are_shown() -> Non
     assert follow_places(person).count(True) == 0 and again.pairs.exclude(screenings=None).count() == 7
 
 
-def test_a_gold_pair_that_is_removed_keeps_its_answers_and_is_asked_no_more() -> None:
+def test_answers_to_a_gold_pair_that_is_removed_are_kept_and_no_longer_right_or_wrong() -> None:
     person, session = start_with_gold()
     answer_all(person)
     GoldPair.objects.all().delete()
     (kept,) = PairScreening.objects.filter(mixed_into=session)
-    assert kept.gold_id is None and quality.is_gold_right(kept) is not None
+    assert kept.answer and kept.gold_id is None and quality.is_gold_right(kept) is None
     assert Client().get(reverse("pair_video", args=[kept.token, "left"])).status_code == 404
     PairScreening.objects.filter(pk=kept.pk).update(answer="")
     assert send(person)["total"] == 7
@@ -184,13 +184,14 @@ def test_erasure_takes_gold_pairs_of_the_films_that_go() -> None:
     erased = erasure.erase(owner)
     assert erased.counts["gold_pairs"] == 7 and not GoldPair.objects.exists()
     assert PairScreening.objects.get(pair=None, participant=person).answer
+    assert quality.assess_study(person.study)[person].gold_pairs == ()
     erasure.erase(person)
     assert not PairScreening.objects.exists()
 
 
 @pytest.mark.parametrize("own", [True, False])
 def test_an_import_brings_their_answers_back(tmp_path: Path, own: bool) -> None:
-    """A gold pair whose films are of another study stays there; that the answer was to one is known all the same."""
+    """A gold pair whose films are of another study stays there; answers to it are neither right nor wrong here."""
     if own:
         study = rows.study(**PLAN, options={"queries": 49})
         earlier = rows.open_pairs(rows.participant(study, label="P01"), pairs=7)
@@ -205,5 +206,24 @@ def test_an_import_brings_their_answers_back(tmp_path: Path, own: bool) -> None:
     copy = importer.restore(tmp_path / "export.zip", "ada")
     assert copy.gold_pairs.count() == (7 if own else 0)
     (found,) = (one for who, one in quality.assess_study(copy).items() if who.label == person.label)
-    assert found.gold_pairs == right and len(right) == 1 and found.pairs == 7
+    assert found.gold_pairs == (right if own else ()) and len(right) == 1 and found.pairs == 7
     assert bool(PairScreening.objects.get(participant__study=copy, pair=None).gold_id) == own
+
+
+def test_what_an_earlier_session_left_over_is_spread_over_the_next() -> None:
+    assert gold_pairs._spread_late([-5, -2, 3, 20], share=10) == [2, 3, 7, 20]
+    assert gold_pairs._spread_late([1, 4], share=6) == [1, 4] and gold_pairs._spread_late([], share=6) == []
+
+
+def test_one_that_was_shown_and_not_answered_comes_in_the_next_session() -> None:
+    person, session = start_with_gold()
+    send(person)
+    for row in PairScreening.objects.filter(participant=person, pair__isnull=False):
+        row.answer = "first"
+        row.save()
+    PairScreening.objects.filter(participant=person, pair=None).delete()
+    gold_pairs.offer(person, session, person.study.gold_pairs.all()[0])
+    session.status = "answered"
+    session.save()
+    following = rows.open_pairs(person, pairs=7, session=2)
+    assert gold_pairs.find_due(person, following, 49), "it counts as not given"

@@ -11,7 +11,7 @@ from tests.webapp import questionnaire_rows, rows
 from tests.webapp.pair_answers import answer_all, send
 from webapp.experiments.models import Experiment, PairSession, Request
 from webapp.review import pairs
-from webapp.review.models import PairScreening
+from webapp.review.models import PairScreening, Trial
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant, Response, Study
 
@@ -123,7 +123,7 @@ def test_the_words_say_in_turns(client: Client) -> None:
     Participant.objects.filter(pk=person.pk).update(consented_at=None)
     Assignment.objects.filter(participant=person).update(experiment=None)
     page = client.get(reverse("studio", args=[person.token])).content.decode()
-    assert "two times, in turns." in page
+    assert "two times; while one robot practises, you go on with the next." in page
 
 
 def test_each_experiment_that_ends_has_its_questionnaire_whichever_ends_first(client: Client) -> None:
@@ -141,3 +141,39 @@ def test_each_experiment_that_ends_has_its_questionnaire_whichever_ends_first(cl
     ended = Experiment.objects.filter(assignments__participant=person)
     assert sorted(seen) == sorted(ended.values_list("pk", flat=True)) and len(seen) == 2
     assert look(client, person) == "thanks"
+
+
+def test_one_further_experiment_begins_at_a_time(client: Client) -> None:
+    person = start()
+    Study.objects.filter(pk=person.study_id).update(experiments_each=4)
+    for position in (3, 4):
+        Assignment.objects.create(participant=person, arm=person.study.arms.get(name="ICPL"), position=position)
+    look(client, person)
+    answer_first_set(client, person)
+    for _ in range(4):
+        look(client, person)
+    begun = Assignment.objects.filter(participant=person).exclude(experiment=None)
+    assert sorted(begun.values_list("position", flat=True)) == [1, 2]
+
+
+def test_nobody_is_taken_away_from_a_trial(client: Client) -> None:
+    person = start()
+    answer_first_set(client, person)
+    person, _ = attend(person, 2)
+    shown = rows.create_round(person, 1).candidates.all()
+    order = [candidate.pk for candidate in shown]
+    Trial.objects.create(participant=person, kind="gold", number=0, round=1, seed=1, order=order[:2])
+    assert look(client, person) == "review"
+    person, _ = attend(person, 1)
+    rows.open_pairs(person, pairs=2, session=2)
+    person, _ = attend(person, 2)
+    assert look(client, person) == "review"
+
+
+def test_somebody_who_has_answered_pairs_is_not_sent_to_practise(client: Client) -> None:
+    person = start(interleaved=False)
+    rows.open_pairs(person, pairs=2)
+    assert look(client, person) == "pairs"
+    answer_all(person)
+    Study.objects.filter(pk=person.study_id).update(practice=True)
+    assert look(client, person) == "waiting"

@@ -35,11 +35,19 @@ def find_due(participant: Participant, session: PairSession, share: int) -> list
     earlier = _count_earlier(participant, session)
     draw = random.Random(f"{plan.study.seed} {participant.label} gold pairs")
     places = plan_places(plan.gold_pairs, _count_expected(session.request.experiment), draw)
-    begun = PairScreening.objects.filter(participant=participant, pair__isnull=True)
-    here = [place - earlier for place in places[begun.count() :] if place < earlier + share]
+    given = PairScreening.objects.filter(participant=participant, pair__isnull=True)
+    answered = given.exclude(mixed_into=session).exclude(answer="").count()
+    here = _spread_late([place - earlier for place in places[answered:] if place < earlier + share], share)
+    here = here[given.filter(mixed_into=session).count() :]
     unseen = _find_unseen(participant, session.request.experiment) if here else []
     draw.shuffle(unseen)
-    return [DuePair(pair, max(0, place)) for pair, place in zip(unseen, here, strict=False)]
+    return [DuePair(pair, place) for pair, place in zip(unseen, here, strict=False)]
+
+
+def _spread_late(places: list[int], share: int) -> list[int]:
+    """Places in a session; those that an earlier one left over stand evenly in it."""
+    late = sum(place < 0 for place in places)
+    return sorted([(2 * turn + 1) * share // (2 * late) for turn in range(late)] + places[late:])
 
 
 def plan_places(count: int, pairs_each: int, draw: random.Random) -> list[int]:

@@ -263,6 +263,11 @@ def _describe(participant: Participant, session: PairSession, copies: int) -> St
     return State(tuple(sorted(shown, key=lambda row: row.pk)), done, total, left)
 
 
+def has_answered(participant: Participant) -> bool:
+    """Whether the person has answered a pair."""
+    return PairScreening.objects.filter(participant=participant).exclude(answer="").exists()
+
+
 def _find_asked(session: PairSession) -> QuerySet[SegmentPair]:
     """The pairs that people are asked about: those whose films are there."""
     return session.pairs.exclude(first__status=Clip.Status.FAILED).exclude(second__status=Clip.Status.FAILED)

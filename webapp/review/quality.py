@@ -89,8 +89,10 @@ def find_standing_pairs(study: Study) -> QuerySet[PairScreening]:
 
 
 def is_gold_right(row: PairScreening) -> bool | None:
-    """Whether an answer to a gold pair prefers the known one, its first; None for other pairs and for skips."""
-    return None if row.pair_id is not None or row.answer in ("", "skip") else row.answer == "first"
+    """Whether an answer to a gold pair prefers the known one, its first; None for other pairs, for skips, and where
+    the gold pair was removed.
+    """
+    return None if row.gold_id is None or row.answer in ("", "skip") else row.answer == "first"
 
 
 def _assess(trials: list[Trial], votes: list[Vote], pairs: list[PairScreening]) -> Quality:

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from webapp.base.database import read_now
 from webapp.experiments import loop, pairs, progress
 from webapp.experiments.models import Experiment, PairSession
-from webapp.review import ballot
+from webapp.review import ballot, trials
 from webapp.review.models import PairScreening
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant
@@ -32,9 +32,10 @@ def move_on(participant: Participant) -> bool:
         return False
     unfinished = [place for place in places if place.experiment and place.experiment.live]
     asked = {place: since for place in unfinished if (since := _find_asked_since(participant, place.experiment))}
-    if current in asked:
+    if current in asked or trials.find_current(participant, current.experiment.n, waits_for=0):
         return False
-    if not asked and _trains_between_sessions(current.experiment) and _begin_next(participant):
+    idle = not asked and all(_trains_between_sessions(place.experiment) for place in unfinished)
+    if idle and _begin_next(participant):
         return True
     target = min(asked, key=lambda place: asked[place]) if asked else _find_soonest(unfinished, current)
     if target == current:
@@ -64,7 +65,9 @@ def _has_more(participant: Participant, session: PairSession) -> bool:
     return session.pairs.filter(answer="").exclude(pk__in=mine.values("pair")).exists()
 
 
-def _trains_between_sessions(experiment: Experiment) -> bool:
+def _trains_between_sessions(experiment: Experiment | None) -> bool:
+    if experiment is None:
+        return False
     answered = PairSession.objects.filter(request__experiment=experiment, status=PairSession.Status.ANSWERED)
     return experiment.live and pairs.asks_people(experiment) and answered.exists()
 

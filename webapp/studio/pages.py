@@ -133,7 +133,7 @@ def _make_entry_page(participant: Participant) -> Page:
 def _make_first_steps_page(participant: Participant, experiment: Experiment) -> Page | None:
     """A page that comes once, before the first round."""
     study = participant.study
-    if study.practice and participant.practised_at is None:
+    if study.practice and participant.practised_at is None and not pairs.has_answered(participant):
         return Page(
             "practice", practice_trial.make_page_context(participant, experiment, find_presentation(experiment))
         )

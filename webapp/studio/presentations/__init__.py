@@ -58,7 +58,7 @@ def _describe_times(each: int, interleaved: bool) -> list[str]:
     if each < 2:
         return []
     words = (
-        _("You do this %(count)s times, in turns.")
+        _("You do this %(count)s times; while one robot practises, you go on with the next.")
         if interleaved
         else _("You do this %(count)s times, one after another.")
     )
