@@ -12,7 +12,7 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ from llm.records import (
 FORMAT = 2
 READS = (1, 2)
 """Before format 2 a record holds neither meanings nor versions."""
+PROMPTS_MARK = ", prompts "
+"""Stands in a version before the name of the set of prompts of one's own that it asked with."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Saved:
     """Its place in the list of that step; 0 for a single request."""
     kind: str
     fingerprint: str
+    """Empty where its words are not compared."""
     result: Any
     """As result_to_json gives it."""
     meaning: Mapping[str, Any] | None = None
@@ -168,7 +171,7 @@ def _same_words(
         if row.meaning is not None and (asked := meaning(kind, payload(request))) != row.meaning:
             other = unlike(asked, row.meaning)
             raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved: {other}")
-        if row.fingerprint != fingerprint(request, options):
+        if row.fingerprint and row.fingerprint != fingerprint(request, options):
             same = False
             if strict:
                 raise ReplayMismatch(f"step {step} ({kind}): the method now asks in other words than was saved")
@@ -249,13 +252,38 @@ def replay(record: Record, *, strict: bool = True) -> Open | Finished:
         raise ReplayMismatch(
             "it was ended before its method was through: its winner was chosen among the rounds that were there"
         )
-    whole = (record.method, record.problem, record.seed, record.k, record.n, record.requests, record.options)
-    with prompts.use_own(next(iter(record.prompts.values()), {})):
-        end = advance(*whole, strict=strict)
-    reached = end.candidate if isinstance(end, Finished) else None
-    if reached != record.winner:
-        raise ReplayMismatch(f"the replay ends with {reached or 'an open request'}, the record with {record.winner}")
-    return end
+    ends = [_replay_set(record, name, strict) for name in _list_sets(record)]
+    for end in ends:
+        reached = end.candidate if isinstance(end, Finished) else None
+        if reached != record.winner:
+            raise ReplayMismatch(
+                f"the replay ends with {reached or 'an open request'}, the record with {record.winner}"
+            )
+    return replace(ends[-1], differs=tuple(sorted({step for end in ends for step in end.differs})))
+
+
+def _list_sets(record: Record) -> list[str]:
+    """The sets of prompts that its requests were asked with, in order; "" stands for Prefine's own prompts."""
+    rows = sorted(record.requests, key=lambda row: (row.step, row.position))
+    return list(dict.fromkeys(_name_set(record, row) for row in rows)) or [""]
+
+
+def _name_set(record: Record, row: Saved) -> str:
+    """The set that a request was asked with, by its version; where none was written down, a record's only one."""
+    if not row.version and len(record.prompts) == 1:
+        return next(iter(record.prompts))
+    return row.version.partition(PROMPTS_MARK)[2]
+
+
+def _replay_set(record: Record, name: str, strict: bool) -> Open | Finished:
+    """Run the method with one set of prompts, as every request of that set was asked. The words of others, which later
+    runs asked with sets of their own, are not compared.
+    """
+    rows = [row if _name_set(record, row) == name else replace(row, fingerprint="") for row in record.requests]
+    with prompts.use_own(record.prompts.get(name, {})):
+        return advance(
+            record.method, record.problem, record.seed, record.k, record.n, rows, record.options, strict=strict
+        )
 
 
 def group_versions(versions: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:

@@ -8,8 +8,8 @@ from llm import prompts
 from llm.errors import PromptError, ReplayMismatch
 from llm.messages import trace_text
 from llm.prompts import render
-from llm.replay import Record, replay
-from tests.llm.experiment import Experiment
+from llm.replay import Record, advance, replay
+from tests.llm.experiment import Experiment, train
 
 
 @pytest.mark.parametrize("name", prompts.names())
@@ -94,6 +94,45 @@ def test_a_record_is_replayed_with_the_prompts_that_it_holds(own_prompts):
     with pytest.raises(ReplayMismatch):
         replay(record)
     assert replay(dataclasses.replace(record, prompts={prompts.digest(texts): texts})).candidate == winner
+
+
+@pytest.mark.parametrize("order", [sorted, lambda names: sorted(names, reverse=True)])
+@pytest.mark.parametrize("begun_with_own", [False, True])
+def test_a_record_whose_prompts_changed_on_the_way_is_replayed_with_those_of_each_step(
+    own_prompts, begun_with_own, order
+):
+    """Each request names its set by its version: as the words of a set stand in later prompts, too, each is asked as
+    the whole method was with that set. A record keeps no order of the sets.
+    """
+    sets, versions, now = {}, [], {"first": "$problem\n\n# Now\n\nWrite, and take your time."}
+
+    def change_after_training(request):
+        own_prompts(**now, feedback=f"$problem\n$examples\n\n# Now\n\nWrite, round {request.iteration}.")
+        return train(request)
+
+    class Watched(Experiment):
+        def answer(self, request):
+            texts = dict(prompts.read_own())
+            name = prompts.digest(texts)
+            sets.update({name: texts} if name else {})
+            versions.append(f"0.1.0 (abc), prompts {name}" if name else "0.1.0 (abc)")
+            return super().answer(request)
+
+    if begun_with_own:
+        own_prompts(**now)
+    experiment = Watched(k=2, n=3, train=change_after_training)
+    experiment.advance = lambda saved: advance("icpl", experiment.problem, 7, 2, 3, saved, strict=False)
+    winner = experiment.run()
+    rows = tuple(dataclasses.replace(row, version=v) for row, v in zip(experiment.saved, versions, strict=True))
+    named = {name: sets[name] for name in order(sets)}
+    record = Record(experiment.problem, "icpl", 7, 2, 3, rows, winner=winner, prompts=named)
+    assert len(named) == 3 + begun_with_own and len(set(versions)) == 4
+    end = replay(record)
+    assert (end.candidate, end.differs) == (winner, ())
+    changed = {name: {one: f"{text} Now." for one, text in texts.items()} for name, texts in named.items()}
+    with pytest.raises(ReplayMismatch, match="other words"):
+        replay(dataclasses.replace(record, prompts=changed))
+    assert replay(dataclasses.replace(record, prompts=changed), strict=False).differs
 
 
 def test_a_trace_is_written_with_four_digits():

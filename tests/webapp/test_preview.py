@@ -126,6 +126,7 @@ def test_scripts_in_every_text_field_stay_text(staff, study):
         room = Study._meta.get_field(name).max_length or 1000
         setattr(study, name, script[:room])
     study.save()
+    rows.arm(study, "Pairs", task="Cartpole", method="prefppo", k=1, n=1)
     study.questions.update(text=script, answers=f"{script}\nno", explanation=script)
     study.codes.update(code=script[:40], url="https://example.org/?" + script)
     for name in preview_samples.STATES:

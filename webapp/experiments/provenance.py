@@ -8,6 +8,7 @@ from functools import cache
 from django.conf import settings
 
 from llm import prompts
+from llm.replay import PROMPTS_MARK
 from trainer import run
 from trainer.machine import describe_machine
 from webapp.experiments import run_folder
@@ -43,7 +44,7 @@ def get_running_version() -> str:
 def get_asking_version() -> str:
     """The version that asks a model, with the name of the prompts of one's own that it asks with."""
     own = prompts.digest(prompts.read_own())
-    return f"{get_running_version()}, prompts {own}" if own else get_running_version()
+    return f"{get_running_version()}{PROMPTS_MARK}{own}" if own else get_running_version()
 
 
 def read_commit() -> str:
