@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 
 from webapp.comparisons import csv_tables, experiment_results, report
@@ -175,3 +177,19 @@ def test_generations_of_16_are_one_box_away(admin_client: Client, capsys: Any) -
     words = ["--tasks", "Cartpole", "--methods", "eureka", "--budget", "candidates=80", "--plan", "--retrain", "0"]
     call_command("compare", *words, "--as-published")
     assert "16 x 5" in capsys.readouterr().out
+
+
+def test_a_row_of_version_0_1_0_keeps_its_rounds() -> None:
+    """It has no limit of its own for 16 candidates a round; the database fills in the earlier one."""
+    values = {"tasks": ["Cartpole"], "methods": ["rf_agent", "eureka:k=16"], "candidates": 512, "experiments": 2}
+    new = Comparison.objects.create(name="New", retrain=0, contrasts=["eureka:k=16 > rf_agent"], **values)
+    assert [(arm.k, arm.n) for arm in new.plan.arms][1] == (16, 32)
+    with connection.cursor() as cursor:
+        columns = [f.column for f in Comparison._meta.concrete_fields if f.name not in ("id", "most_large_rounds")]
+        kept = [f"'{uuid.uuid4().hex}'" if name == "public_id" else name for name in columns]
+        table = Comparison._meta.db_table
+        cursor.execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(kept)} FROM {table}")
+    old = Comparison.objects.exclude(pk=new.pk).get()
+    assert [(arm.k, arm.n) for arm in old.plan.arms][1] == (32, 16)
+    assert [one.first.k for one in old.plan.contrasts] == [32]
+    assert len({*old.plan.public_ids} & {*new.plan.public_ids}) == 2, "those of RF-Agent"

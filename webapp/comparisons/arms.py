@@ -77,11 +77,12 @@ class Arm:
         return find_method(self.method).settings({**dict(self.options), **own})
 
 
-def parse_arm(text: str, candidates: int) -> Arm:
+def parse_arm(text: str, candidates: int, most_large_rounds: int = MOST_LARGE_ROUNDS) -> Arm:
     """An arm from "method" or "method:name=value,name=value"; k is one of the names. "Own name=" may stand before it.
     Raises ValueError.
 
-    K stays the method's own where it divides the budget; else it is the divisor next to it.
+    K stays the method's own where it divides the budget; else it is the divisor next to it. `most_large_rounds` is
+    MOST_ROUNDS for what version 0.1.0 planned.
     """
     head, _, rest = text.partition(":")
     own, named, name = (part.strip() for part in head.rpartition("="))
@@ -90,7 +91,7 @@ def parse_arm(text: str, candidates: int) -> Arm:
     given = parse_options(part for part in rest.split(",") if part.strip())
     judging = {key: given.pop(key) for key in list(given) if key.startswith(JUDGING)}
     again = _parse_whole(given.pop(AGAIN, "0"), AGAIN, least=0)
-    arm = _parse_method(name, given, candidates)
+    arm = _parse_method(name, given, candidates, most_large_rounds)
     method = find_method(arm.method)
     if judging and (method.uses_metric or not method.asks_judge):
         raise ValueError(f"{method.title} asks no judge: {', '.join(judging)} would change nothing")
@@ -129,7 +130,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _parse_method(typed: str, given: dict[str, str], candidates: int) -> Arm:
+def _parse_method(typed: str, given: dict[str, str], candidates: int, most_large_rounds: int) -> Arm:
     name = find_name("method", typed, OFFERED)
     method = find_method(name)
     typed_k = given.pop("k", None)
@@ -143,7 +144,7 @@ def _parse_method(typed: str, given: dict[str, str], candidates: int) -> Arm:
         return Arm(name, k, method.n, tuple((o, v) for o, v in options.items() if o != "budget"), candidates)
     if method.k * method.n == 1 and typed_k in (None, "1"):
         return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
-    most = MOST_LARGE_ROUNDS if k >= LARGE_K else MOST_ROUNDS
+    most = most_large_rounds if k >= LARGE_K else MOST_ROUNDS
     if k > 1 and (candidates % k or candidates // k > most):
         k = _find_divisor(method, k, candidates)
     return Arm(name, k, candidates // k, tuple(method.settings(given).items()))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llm.methods import method as find_method
-from webapp.comparisons.arms import AGAIN, JUDGING, LONGEST_NAME, Arm, parse_arm
+from webapp.comparisons.arms import AGAIN, JUDGING, LONGEST_NAME, MOST_LARGE_ROUNDS, Arm, parse_arm
 
 Claim = Literal[">", "=", "vs"]
 WORDS: dict[Claim, str] = {">": "scores higher than", "=": "scores the same as", "vs": "and"}
@@ -42,30 +42,32 @@ class Contrast:
         return f"{self.first.label} {WORDS[self.claim]} {self.second.label}"
 
 
-def parse_contrasts(texts: Iterable[str], arms: Sequence[Arm], candidates: int) -> tuple[Contrast, ...]:
+def parse_contrasts(
+    texts: Iterable[str], arms: Sequence[Arm], candidates: int, most_large_rounds: int = MOST_LARGE_ROUNDS
+) -> tuple[Contrast, ...]:
     """Contrasts from "A > B", "A = B" or "A vs B"; A and B are labels of arms, or written as arms are. Without any:
     every arm but controls against the first. Raises ValueError.
     """
-    found = [_parse_contrast(text, arms, candidates) for text in texts]
+    found = [_parse_contrast(text, arms, candidates, most_large_rounds) for text in texts]
     return tuple(dict.fromkeys(found)) or tuple(Contrast(a, arms[0]) for a in arms[1:] if not a.is_control)
 
 
-def _parse_contrast(text: str, arms: Sequence[Arm], candidates: int) -> Contrast:
+def _parse_contrast(text: str, arms: Sequence[Arm], candidates: int, most_large_rounds: int) -> Contrast:
     parts = re.split(r"\s+(>|=|vs)\s+", text.strip())
     if len(parts) != 3:
         raise ValueError(f"{text!r} is no contrast: write it as 'A > B', 'A = B' or 'A vs B'")
     first, claim, second = parts
-    a, b = (_find_arm(name, arms, candidates) for name in (first, second))
+    a, b = (_find_arm(name, arms, candidates, most_large_rounds) for name in (first, second))
     if a == b:
         raise ValueError(f"{text!r} compares a method with itself")
     return Contrast(a, b, claim)  # type: ignore[arg-type]
 
 
-def _find_arm(text: str, arms: Sequence[Arm], candidates: int) -> Arm:
+def _find_arm(text: str, arms: Sequence[Arm], candidates: int, most_large_rounds: int) -> Arm:
     for arm in arms:
         if arm.label.casefold() == text.casefold():
             return arm
-    wanted = parse_arm(text, candidates)
+    wanted = parse_arm(text, candidates, most_large_rounds)
     for arm in arms:
         if arm == wanted:
             return arm

@@ -9,6 +9,7 @@ from django.db import models
 
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
+from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS
 from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.plan import Plan
 from webapp.experiments import judges
@@ -79,6 +80,12 @@ class Comparison(models.Model):
     )
     contrasts = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), blank=True)
     """As on the command line: "ICPL > OpenLoop". Empty: every method against the first."""
+    most_large_rounds = models.PositiveSmallIntegerField(
+        default=MOST_LARGE_ROUNDS, db_default=MOST_ROUNDS, editable=False
+    )
+    """The rounds of an arm with 16 candidates a round or more, at most. Rows of version 0.1.0 keep its limit, and so
+    their experiments.
+    """
     label = models.CharField(
         max_length=60,
         blank=True,
@@ -118,6 +125,7 @@ class Comparison(models.Model):
             dollar_budget=self.dollar_budget,
             retrain=self.retrain,
             contrasts=self.contrasts,
+            most_large_rounds=self.most_large_rounds,
         )
 
     @property

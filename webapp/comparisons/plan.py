@@ -16,7 +16,7 @@ from llm.methods.retrain import EPISODES
 from llm.records import canonical
 from simulation import catalog
 from simulation.names import find_name
-from webapp.comparisons.arms import Arm, name_arms, parse_arm
+from webapp.comparisons.arms import MOST_LARGE_ROUNDS, Arm, name_arms, parse_arm
 from webapp.comparisons.contrasts import Contrast, parse_contrasts
 from webapp.experiments import judges
 from webapp.experiments.models import Experiment, LanguageModel
@@ -262,6 +262,7 @@ def make_plan(
     judge_model: LanguageModel | None = None,
     retrain: int = 0,
     contrasts: Sequence[str] = (),
+    most_large_rounds: int = MOST_LARGE_ROUNDS,
 ) -> Plan:
     """A plan from the words of the command line or of a form; `Plan.problems` says whether it can be run.
 
@@ -277,7 +278,7 @@ def make_plan(
         raise ValueError("people judge in the browser: create a study in the admin for each method")
     for task in tasks:
         _check_task(task, preset, iterations)
-    arms = name_arms(parse_arm(text, candidates) for text in methods)
+    arms = name_arms(parse_arm(text, candidates, most_large_rounds) for text in methods)
     for arm in arms:
         judges.JUDGES[judge].check_options({**parse_options(judge_options), **dict(arm.judging)})
     return Plan(
@@ -298,5 +299,5 @@ def make_plan(
         token_budget=token_budget,
         dollar_budget=dollar_budget,
         retrain=retrain,
-        contrasts=parse_contrasts(contrasts, arms, candidates),
+        contrasts=parse_contrasts(contrasts, arms, candidates, most_large_rounds),
     )
