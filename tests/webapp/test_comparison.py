@@ -223,9 +223,9 @@ def test_a_comparison_that_cannot_be_is_refused(db: None, arguments: list[str], 
 def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("compare", "--tasks", "cartpole", "ANT", "--methods", "ICPL", "RF-Agent", "rda", *ALONE, "--plan")
     said = capsys.readouterr().out
-    assert re.search(r"Cartpole +ICPL +6 x 5 +49 +5 +0", said) and re.search(r"Ant +RF-Agent +30 +0 +5 +0", said)
-    assert re.search(r"Ant +RDA +5 x 6 +0 +5 +0", said)
-    assert "900 of 900 candidates to try; time: not known before a first round." in said
+    assert re.search(r"Cartpole +ICPL +6 x 5 +49 +6 +0", said) and re.search(r"Ant +RF-Agent +30 +0 +6 +0", said)
+    assert re.search(r"Ant +RDA +5 x 6 +0 +6 +0", said)
+    assert "1080 of 1080 candidates to try; time: not known before a first round." in said
     assert not Experiment.objects.exists()
 
 
