@@ -6,13 +6,14 @@ import io
 import re
 
 import pytest
+from django.db.models import JSONField
 
 from llm import replay
 from tests.webapp import finished_study
 from tests.webapp.exports import read_all, rows_of, write_export
-from webapp.archive import dictionary, importer
+from webapp.archive import dictionary, importer, json_shapes
 from webapp.archive.models import Origin
-from webapp.archive.rules import Table, keep, list_fields, list_own_models, list_undecided
+from webapp.archive.rules import Rule, Table, keep, list_fields, list_own_models, list_undecided
 from webapp.archive.tables import OMITTED, TABLES
 from webapp.votes.models import Poll
 
@@ -233,3 +234,15 @@ class TestExport:
         finished_study.rows.open_training(other)
         held = read_all(write_export(study, tmp_path / "study.zip", clips=False))
         assert b"Another study" not in held and b"Person-X" not in held
+
+
+def test_every_json_column_of_an_import_has_a_shape():
+    """Lists of rows' numbers are checked by themselves."""
+    columns = {
+        f"{table.model}.{name}"
+        for table in TABLES.values()
+        for name, column in table.columns.items()
+        if column.exported and column.rule != Rule.ROWS and isinstance(table.field(name), JSONField)
+    }
+    assert "experiments.Experiment.prompts" in columns
+    assert columns == set(json_shapes.SHAPES)

@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
+from tests.webapp.fake_workers import create_experiment
 from webapp.comparisons import csv_tables, experiment_results, report
 from webapp.comparisons.arms import add_usual, name_arms, parse_arm
 from webapp.comparisons.equal_arms import describe_equal_arms
@@ -163,6 +164,17 @@ def test_rda_looks_at_clips_where_a_vision_model_is_named(db: None) -> None:
     row.clean()
     row.clean()
     assert row.options == {"analyst": "numbers"} and not row.watched
+    blind = LanguageModel.objects.create(name="Blind")
+    unseeing = Experiment(name="y", task="PushCube", method="rda", k=2, judge="proxy", vision=blind)
+    unseeing.clean()
+    assert unseeing.options == {}, "the offline writer sees no pictures"
+    earlier = create_experiment(method="rda", k=2, judge="proxy")
+    earlier.vision, earlier.options = eyes, {}
+    earlier.clean()
+    assert not earlier.watched, "a draft of an earlier version, where numbers were the default, stays with them"
+    earlier.options = {"analyst": "frames"}
+    earlier.clean()
+    assert earlier.watched and earlier.options == {"analyst": "frames"}
     assert "def succeeded" in describe_task(row).success and describe_task(Experiment(task="Ant")).success == ""
 
 

@@ -65,7 +65,7 @@ def test_prompts_of_ones_own_are_kept_in_the_record(monkeypatch, tmp_path, admin
     assert list(second.prompts[name]) == ["first"]
     assert upgrades.build_record(second).prompts == second.prompts and first.prompts == {}
     page = admin_client.get(f"/bench/{second.public_id}/").text
-    assert f"set {name} of first" in page
+    assert f"Replaced prompts: first (set {name})." in page
     assert "words of your own" not in admin_client.get(f"/bench/{first.public_id}/").text
 
 

@@ -32,6 +32,7 @@ SHAPES: dict[str, Any] = {
     "experiments.Experiment.options": SETTINGS,
     "experiments.Experiment.judge_options": SETTINGS,
     "experiments.Experiment.overrides": SETTINGS,
+    "experiments.Experiment.prompts": {...: {...: str}},
     "experiments.Iteration.tags": [str],
     "experiments.Candidate.trace": {...: SERIES},
     "experiments.Candidate.metric_trace": {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -234,7 +235,7 @@ class LoopSettings(models.Model):
             text = f"{chosen.title} trains at most {chosen.most_k} at once. Other seeds are experiments of their own."
             raise ValidationError({"k": text})
         try:
-            self.options = chosen.settings(self.options, self.vision is not None, judge.asks_model)
+            self.options = self._read_options(chosen, judge)
         except ValueError as error:
             raise ValidationError({"options": str(error)}) from error
         if chosen.asks_pairs and 0 < float(chosen.value_of("seconds", self.options)) < 1:
@@ -256,6 +257,14 @@ class LoopSettings(models.Model):
                 "(RDA: the option analyst = numbers), and the judge without frames."
             )
             raise ValidationError({"vision": text})
+
+    def _read_options(self, chosen: Method, judge: Judge) -> dict[str, Any]:
+        """The method's options, checked. A row that is there already keeps the defaults that it was made with: those
+        that a vision model brings are for new rows. Raises ValueError.
+        """
+        sees = self.vision is not None and self.vision.kind != LanguageModel.Kind.OFFLINE
+        kept = {name: chosen.value_of(name, {}) for name in chosen.seeing} if sees and self.pk else {}
+        return chosen.settings({**kept, **self.options}, sees, judge.asks_model)
 
     def _find_algorithm(self) -> str:
         """The algorithm of the training settings; empty where there are none."""
