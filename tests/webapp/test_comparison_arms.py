@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from django.test import Client
 
 from tests.webapp.fake_workers import create_experiment
 from webapp.comparisons import csv_tables, experiment_results, report
-from webapp.comparisons.arms import add_usual, name_arms, parse_arm
+from webapp.comparisons.arms import MOST_ROUNDS, add_usual, name_arms, parse_arm
 from webapp.comparisons.equal_arms import describe_equal_arms
+from webapp.comparisons.management.commands import compare
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
 from webapp.experiments.loop import describe_task
@@ -205,3 +207,42 @@ def test_a_row_of_version_0_1_0_keeps_its_rounds() -> None:
     assert [(arm.k, arm.n) for arm in old.plan.arms][1] == (32, 16)
     assert [one.first.k for one in old.plan.contrasts] == [32]
     assert len({*old.plan.public_ids} & {*new.plan.public_ids}) == 2, "those of RF-Agent"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_command_goes_on_where_version_0_1_0_began(own: bool, tmp_path: Path, settings: Any) -> None:
+    """With five experiments, RDA without frames and 20 rounds at most; a folder that was named tells by its table."""
+    settings.DATA_DIR = tmp_path
+    LanguageModel.objects.create(name="Eyes", kind="openai", base_url="http://x/v1")
+    methods = ["icpl", "rda", "eureka:k=16"]
+    words = ["--tasks", "PushCube", "--methods", *methods, "--budget", "candidates=512", "--vision", "Eyes"]
+    words += ["--out", str(tmp_path / "mine")] if own else []
+
+    def read(*more: str) -> tuple[Plan, Path]:
+        return compare.read_plan(vars(compare.Command().create_parser("", "compare").parse_args([*words, *more])))
+
+    now, folder = read()
+    assert now.experiments == 6 and now.arms[1].options and now.arms[2].k == 16 and now.retrain == 5
+    old, _ = read("--retrain", "0", "--controls", "--experiments", "5")
+    arms = name_arms(parse_arm(text, 512, MOST_ROUNDS) for text in methods)
+    old = replace(old, arms=arms, contrasts=())
+    place = folder if own else tmp_path / "comparisons" / old.name
+    for cell in list(old.cells())[:3]:
+        old.experiment(cell)
+    report.write_report(old, place)
+    found, again = read()
+    assert again == place and found.public_ids == old.public_ids and found.retrain == 0
+    assert own or read("--as-published")[0].public_ids == now.public_ids
+    assert read("--retrain", "5")[0].public_ids == now.public_ids, "asked for what that version had not"
+    assert read("--experiments", "7")[0].experiments == 7
+
+
+def test_a_folder_of_today_is_not_taken_for_one_of_version_0_1_0(tmp_path: Path) -> None:
+    words = ["--tasks", "PushCube", "--methods", "icpl", "eureka:k=16", "--budget", "candidates=512"]
+    options = vars(compare.Command().create_parser("", "compare").parse_args([*words, "--out", str(tmp_path)]))
+    begun = compare.make_plan(options, options["methods"], 0, [])
+    for cell in list(begun.cells())[:2]:
+        begun.experiment(cell)
+    report.write_report(begun, tmp_path)
+    found, _ = compare.read_plan(options)
+    assert found.public_ids == begun.public_ids and found.experiments == 6

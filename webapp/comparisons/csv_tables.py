@@ -135,6 +135,15 @@ def _read_report(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
     return parse_report(plan, {name: (folder / name).read_bytes().decode() for name in READ_BACK}, str(folder))
 
 
+def read_ids(folder: Path) -> set[uuid.UUID]:
+    """The ids of the experiments in a report; none where their table cannot be read."""
+    try:
+        rows = csv.DictReader(io.StringIO((folder / "experiments.csv").read_text()))
+        return {uuid.UUID(row["public_id"]) for row in rows}
+    except (OSError, ValueError, KeyError):
+        return set()
+
+
 def parse_report(plan: Plan, texts: Mapping[str, str], folder: str) -> dict[uuid.UUID, Result]:
     """What of the plan is finished in a report, of which these are the files READ_BACK, by name. Raises ValueError for
     one that has none of the plan's experiments, or is not whole.

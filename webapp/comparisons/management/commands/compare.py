@@ -28,7 +28,7 @@ from webapp.comparisons import (
     report,
 )
 from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import Arm, add_published_k, add_usual
+from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS, Arm, add_published_k, add_usual
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.equal_arms import describe_equal_arms
@@ -51,6 +51,8 @@ ROLES = {
 }
 RETRAINED = 5
 """Seeds with which winners are trained again, by default."""
+EXPERIMENTS, EARLIER_EXPERIMENTS = 6, 5
+"""Repetitions by default, now and in version 0.1.0."""
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
 STATE_SECONDS = 2.0
@@ -107,7 +109,7 @@ class Command(PrefineCommand):
         parser.add_argument(
             "--as-published", action="store_true", help="Eureka and Revolve with 16 candidates a round, as published"
         )
-        parser.add_argument("--experiments", type=int, default=6, help="independent repetitions of each (default 6)")
+        parser.add_argument("--experiments", type=int, help=f"independent repetitions of each (default {EXPERIMENTS})")
         parser.add_argument("--preset", default="quick", help="training settings: quick (default) or paper")
         parser.add_argument("--iterations", type=int, help="training iterations, in place of the preset's")
         parser.add_argument("--seed", type=int, default=0, help="the first repetition's; the others count on")
@@ -203,8 +205,9 @@ def describe_tasks() -> str:
 def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
     """The plan of the arguments, and the folder of its report. Raises CommandError for one that cannot be run.
 
-    A comparison that a version without retrainings began goes on without, unless they are asked for.
+    A comparison that a version without retrainings began goes on as that version planned it, unless they are asked for.
     """
+    typed = options["methods"]
     try:
         asks_model = judges.JUDGES[names.find_name("judge", options["judge"], judges.JUDGES)].asks_model
         options["methods"] = add_usual(options["methods"], bool(options["vision"]), asks_model)
@@ -214,9 +217,11 @@ def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
         raise CommandError(str(error)) from error
     plain = make_plan(options, options["methods"], 0, [])
     folder = find_folder(options, plain)
-    unasked = all(options[name] is None for name in ("retrain", "controls", "contrasts"))
-    if unasked and record.is_of_an_earlier_prefine(folder):
-        return plain, folder
+    if all(options[name] is None for name in ("retrain", "controls", "contrasts")):
+        if not options["as_published"] and (earlier := find_earlier_plan({**options, "methods": typed}, plain)):
+            return earlier, find_folder(options, earlier)
+        if record.is_of_an_earlier_prefine(folder):
+            return plain, folder
     filmed = all(get_medium(task).filmed for task in plain.tasks)
     controls = options["controls"] if options["controls"] is not None else ["aa"] if filmed else []
     retrain = RETRAINED if options["retrain"] is None else options["retrain"]
@@ -225,11 +230,33 @@ def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
     return plan, find_folder(options, plan)
 
 
+def find_earlier_plan(options: dict[str, Any], now: Plan) -> Plan | None:
+    """What version 0.1.0 made of these arguments, where it began that; `now` is what they mean today."""
+    experiments = EARLIER_EXPERIMENTS if options["experiments"] is None else options["experiments"]
+    try:
+        plan = make_plan({**options, "experiments": experiments}, options["methods"], 0, [], MOST_ROUNDS)
+    except CommandError:
+        return None
+    folder = find_folder(options, plan)
+    if not record.is_of_an_earlier_prefine(folder):
+        return None
+    if options["out"]:  # a folder whose name does not say which plan began there
+        held = csv_tables.read_ids(folder)
+        return plan if held <= {*plan.public_ids} and not held <= {*now.public_ids} else None
+    return plan
+
+
 def find_folder(options: dict[str, Any], plan: Plan) -> Path:
     return options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
 
 
-def make_plan(options: dict[str, Any], methods: list[str], retrain: int, contrasts: list[str]) -> Plan:
+def make_plan(
+    options: dict[str, Any],
+    methods: list[str],
+    retrain: int,
+    contrasts: list[str],
+    most_large_rounds: int = MOST_LARGE_ROUNDS,
+) -> Plan:
     try:
         models: dict[str, Any] = {role: find_model(options[role]) for role in ROLES if options[role]}
         plan = plans.make_plan(
@@ -238,7 +265,8 @@ def make_plan(options: dict[str, Any], methods: list[str], retrain: int, contras
             retrain=retrain,
             contrasts=contrasts,
             candidates=parse_budget(options["budget"]),
-            experiments=options["experiments"],
+            experiments=EXPERIMENTS if options["experiments"] is None else options["experiments"],
+            most_large_rounds=most_large_rounds,
             judge=options["judge"],
             judge_options=options["judge_option"],
             preset=options["preset"],
