@@ -214,6 +214,8 @@ class Ask:
     """The answer must name one of this many as the best (judges.model.names_one); 0: any words will do."""
     scene: bool = False
     """Whether a picture of the task's robot in its scene stands behind the last message."""
+    about: str = ""
+    """Which of several questions to one role in a round; part of what an answer is about. Empty: there is one."""
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -262,6 +264,7 @@ _LATER = {
     "episodes": 0,
     "rollout": 1,
     "scene": False,
+    "about": "",
     "optional": (),
 }
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""

@@ -321,7 +321,9 @@ def observation_source(name: str) -> str:
 
 
 def success_source(name: str) -> str:
-    """The code of the task's success test, with the constants that it reads; empty where its metric is no success."""
+    """The code of the task's success test, with all of the task that it calls and the constants that these read; empty
+    where its metric is no success.
+    """
     if not (task(name).metric or "").startswith(SUCCESS):
         return ""
     body = _read_statements(find_folder(name) / "task.py")
@@ -329,10 +331,12 @@ def success_source(name: str) -> str:
     test = methods.get("succeeded") or methods.get("metric")
     if test is None:
         return ""
-    called = [node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute)]
-    shown = [test, *(methods[attribute] for attribute in dict.fromkeys(called) if attribute in methods)]
+    shown = [test]
+    for part in shown:  # it grows meanwhile
+        named = (getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(part))
+        shown += [methods[one] for one in dict.fromkeys(named) if one in methods and methods[one] not in shown]
     read = {node.id for part in shown for node in ast.walk(part) if isinstance(node, ast.Name)}
-    constants = [node for node in body if isinstance(node, ast.Assign) and read & _list_names(node)]
+    constants = [node for node in body if isinstance(node, ast.Assign | ast.AnnAssign) and read & _list_names(node)]
     return "\n".join(dict.fromkeys(map(ast.unparse, [*constants, *shown])))
 
 
@@ -347,9 +351,10 @@ def _read_statements(file: Path) -> list[ast.stmt]:
     return found
 
 
-def _list_names(node: ast.Assign) -> set[str]:
+def _list_names(node: ast.Assign | ast.AnnAssign) -> set[str]:
     """The names that a statement assigns to."""
-    return {part.id for target in node.targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
 def reference_reward(name: str) -> str:

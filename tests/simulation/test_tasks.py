@@ -63,6 +63,39 @@ def test_decoration_is_not_simulated_and_changes_no_mass(task):
     assert visual.camera("track").id >= 0
 
 
+def test_a_task_of_ones_own_shows_helpers_and_annotated_constants_of_its_success_test(tmp_path, monkeypatch):
+    """It may be written as functions, which call each other by name."""
+    (tmp_path / "task.py").write_text(OWN_TASK)
+    monkeypatch.setattr(catalog, "find_folder", lambda name: tmp_path)
+    shown = catalog.success_source("FrankaCabinet")
+    for part in ("WIDTH: float = 0.39", "SLACK = 0.1", "def metric", "def solved", "def find_gap"):
+        assert part in shown
+    assert "OTHER" not in shown and "terminated" not in shown
+
+
+OWN_TASK = """
+WIDTH: float = 0.39
+SLACK = 0.1
+OTHER: float = 5.0
+
+
+def find_gap(env):
+    return env.width - WIDTH
+
+
+def solved(env):
+    return find_gap(env) > SLACK
+
+
+def terminated(env):
+    return env.width > OTHER
+
+
+def metric(env, ended):
+    return solved(env), ended
+"""
+
+
 def test_tasks_with_a_success_test_show_it_whole():
     """To RDA alone: the test itself, what of the task it calls, and the constants that these read."""
     having = [task for task in catalog.tasks() if catalog.success_source(task)]

@@ -95,7 +95,8 @@ def merge(rng: random.Random, iteration: int, summary: Summary) -> Generator[Req
     reasons = list_worded_differently(summary)
     if not reasons:
         return summary
-    return merge_failures(summary, (yield Ask(iteration, prompts.merge_prompt(reasons), make_seed(rng))))
+    question = Ask(iteration, prompts.merge_prompt(reasons), make_seed(rng), about="merge")
+    return merge_failures(summary, (yield question))
 
 
 def analyse(

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from llm import replay
+from llm.errors import ReplayMismatch
 from llm.methods import METHODS
 from llm.methods.rda.analysis import (
     list_worded_differently,
@@ -57,6 +59,19 @@ def test_several_looks_of_the_best_are_merged_before_the_next_rewards():
         assert any(f"1. {reason}" in text(request) for reason in REASONS)
         places = sorted(int(n) for group in re.findall(r"\[(.+)\]", answer) for n in group.split(","))
         assert places == list(range(1, len(places) + 1))
+
+
+def test_a_revision_of_the_subtasks_is_not_taken_for_a_merge():
+    """Of the method's first revision, which asked for the revision where the merge is asked now."""
+    experiment = run(k=2, n=3, backend=Looking(), options={"analyst": "frames", "rollouts": 3})
+    asked = list(zip(experiment.requests, experiment.saved, strict=True))
+    revise = next(row for request, row in asked if "# Now: revise" in str(getattr(request, "messages", "")))
+    merge = next(row for request, row in asked if "# Now: merge" in str(getattr(request, "messages", "")))
+    before = [row for row in experiment.saved if row.step < merge.step]
+    assert revise.meaning["iteration"] == merge.meaning["iteration"]
+    with pytest.raises(ReplayMismatch, match="about merge, saved None"):
+        old = dataclasses.replace(revise, step=merge.step)
+        replay.advance("rda", PROBLEM, experiment.seed, 2, 3, [*before, old], experiment.options, strict=False)
 
 
 @pytest.mark.parametrize("analyst", ["numbers", "frames"])
