@@ -24,7 +24,7 @@ OPTIONS = {
     "test": "--quick --all",
     "run": f"--task --problem --method --option --k --n {SETTINGS} --start {SHARED} {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report"
-    " --retrain --contrasts --controls --estimate",
+    " --retrain --contrasts --controls --estimate --as-published",
     "train": f"--task --reward --preset --algorithm --iterations --seed --seeds {SHARED} --out --override",
     "learn": "--task --baseline --queries --preset --truth --reward --segment --selection --teacher --unsupervised"
     " --beside --iterations --seeds --out --override",
