@@ -13,13 +13,14 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
+from llm.methods import METHODS
 from tests.webapp.fake_workers import create_experiment
 from webapp.comparisons import csv_tables, experiment_results, report
 from webapp.comparisons.arms import MOST_ROUNDS, add_usual, name_arms, parse_arm
 from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.management.commands import compare
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan
+from webapp.comparisons.plan import Plan, list_revisions
 from webapp.experiments.loop import describe_task
 from webapp.experiments.models import Candidate, Experiment, Iteration, LanguageModel
 
@@ -198,15 +199,17 @@ def test_a_row_of_version_0_1_0_keeps_its_rounds() -> None:
     values = {"tasks": ["Cartpole"], "methods": ["rf_agent", "eureka:k=16"], "candidates": 512, "experiments": 2}
     new = Comparison.objects.create(name="New", retrain=0, contrasts=["eureka:k=16 > rf_agent"], **values)
     assert [(arm.k, arm.n) for arm in new.plan.arms][1] == (16, 32)
+    later = "most_large_rounds", "revisions"
     with connection.cursor() as cursor:
-        columns = [f.column for f in Comparison._meta.concrete_fields if f.name not in ("id", "most_large_rounds")]
+        columns = [f.column for f in Comparison._meta.concrete_fields if f.name not in ("id", *later)]
         kept = [f"'{uuid.uuid4().hex}'" if name == "public_id" else name for name in columns]
         table = Comparison._meta.db_table
         cursor.execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {', '.join(kept)} FROM {table}")
     old = Comparison.objects.exclude(pk=new.pk).get()
     assert [(arm.k, arm.n) for arm in old.plan.arms][1] == (32, 16)
     assert [one.first.k for one in old.plan.contrasts] == [32]
-    assert len({*old.plan.public_ids} & {*new.plan.public_ids}) == 2, "those of RF-Agent"
+    assert old.plan.revisions == {} and new.plan.revisions["method rf_agent"] > 1
+    assert not {*old.plan.public_ids} & {*new.plan.public_ids}
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -225,7 +228,7 @@ def test_a_command_goes_on_where_version_0_1_0_began(own: bool, tmp_path: Path, 
     assert now.experiments == 6 and now.arms[1].options and now.arms[2].k == 16 and now.retrain == 5
     old, _ = read("--retrain", "0", "--controls", "--experiments", "5")
     arms = name_arms(parse_arm(text, 512, MOST_ROUNDS) for text in methods)
-    old = replace(old, arms=arms, contrasts=())
+    old = replace(old, arms=arms, contrasts=(), revisions={})
     place = folder if own else tmp_path / "comparisons" / old.name
     for cell in list(old.cells())[:3]:
         old.experiment(cell)
@@ -246,3 +249,19 @@ def test_a_folder_of_today_is_not_taken_for_one_of_version_0_1_0(tmp_path: Path)
     report.write_report(begun, tmp_path)
     found, _ = compare.read_plan(options)
     assert found.public_ids == begun.public_ids and found.experiments == 6
+
+
+def test_another_revision_makes_other_experiments_but_in_comparisons_that_are_stored(monkeypatch: Any) -> None:
+    values = {"tasks": ["Cartpole"], "methods": ["icpl", "open_loop"], "candidates": 6, "experiments": 1, "retrain": 2}
+    row = Comparison.objects.create(name="Old", **values)
+    plan = row.plan
+    assert plan.public_ids == replace(plan, revisions={}).public_ids, "a first revision changes no id"
+    monkeypatch.setitem(METHODS, "icpl", replace(METHODS["icpl"], revision=2))
+    row.refresh_from_db()
+    assert row.plan.all_ids == plan.all_ids
+    new = Comparison.objects.create(name="New", **values).plan
+    assert new.public_ids[0] != plan.public_ids[0] and new.public_ids[1] == plan.public_ids[1]
+    assert [new.reference_id(*one) for one in new.references] == [plan.reference_id(*one) for one in plan.references]
+    changed = replace(plan, revisions={"task Cartpole": 2})
+    assert not {*changed.all_ids} & {*plan.all_ids}
+    assert new.revisions == {"method icpl": 2} and {"task Quadcopter", "method icpl"} <= list_revisions().keys()

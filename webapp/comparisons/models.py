@@ -86,6 +86,10 @@ class Comparison(models.Model):
     """The rounds of an arm with 16 candidates a round or more, at most. Rows of version 0.1.0 keep its limit, and so
     their experiments.
     """
+    revisions = models.JSONField(
+        default=plans.list_revisions, db_default=models.Value({}, models.JSONField()), editable=False
+    )
+    """Of methods and tasks when it was planned, which its experiments keep."""
     label = models.CharField(
         max_length=60,
         blank=True,
@@ -126,6 +130,7 @@ class Comparison(models.Model):
             retrain=self.retrain,
             contrasts=self.contrasts,
             most_large_rounds=self.most_large_rounds,
+            revisions=self.revisions,
         )
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 
+from llm.methods import METHODS
 from llm.methods import method as find_method
 from llm.methods.retrain import EPISODES
 from llm.records import canonical
@@ -42,6 +43,13 @@ class Cell:
     """The number of the repetition, from 0."""
 
 
+def list_revisions() -> dict[str, int]:
+    """Today's revision of every method and task that has another than its first."""
+    methods = {f"method {name}": method.revision for name, method in METHODS.items()}
+    tasks = {f"task {name}": task.revision for name, task in catalog.tasks().items()}
+    return {name: revision for name, revision in {**methods, **tasks}.items() if revision > 1}
+
+
 @dataclass(frozen=True)
 class Plan:
     """A comparison. Two plans share the experiments in which they agree."""
@@ -70,6 +78,8 @@ class Plan:
     """With how many further seeds each winner's reward is trained again; 0: none is."""
     contrasts: tuple[Contrast, ...] = ()
     """What is claimed and tested, each once."""
+    revisions: Mapping[str, int] = field(default_factory=dict)
+    """As `list_revisions` has them: experiments of another revision are others. Empty: as version 0.1.0 had it."""
 
     @property
     def labels(self) -> str:
@@ -118,8 +128,10 @@ class Plan:
         judging = [self.judge, self.find_judging(cell.arm), self.preset, dict(self.overrides), self.label]
         models = [str(self.model or ""), str(self.vision or "")]
         optional = {"describer": self.describer, "judge_model": self.judge_model}
+        names = f"task {cell.task}", f"method {cell.arm.method}"
+        revised = {name: self.revisions[name] for name in names if name in self.revisions}
         roles = {role: str(model) for role, model in optional.items() if model}
-        return uuid.uuid5(NAMESPACE, canonical([*settings, *judging, *models, *([roles] if roles else [])]))
+        return uuid.uuid5(NAMESPACE, canonical([*settings, *judging, *models, *filter(None, (roles, revised))]))
 
     @property
     def public_ids(self) -> list[uuid.UUID]:
@@ -147,6 +159,7 @@ class Plan:
     def reference_id(self, task: str, name: str) -> uuid.UUID:
         """The id of the experiment that trains a reference reward on this task, which all comparisons share."""
         settings = [task, self.preset, dict(self.overrides), self.retrain, self.label]
+        settings += [self.revisions[of]] if (of := f"task {task}") in self.revisions else []
         return uuid.uuid5(NAMESPACE, canonical(["reference", name, *settings]))
 
     @property
@@ -263,8 +276,10 @@ def make_plan(
     retrain: int = 0,
     contrasts: Sequence[str] = (),
     most_large_rounds: int = MOST_LARGE_ROUNDS,
+    revisions: Mapping[str, int] | None = None,
 ) -> Plan:
-    """A plan from the words of the command line or of a form; `Plan.problems` says whether it can be run.
+    """A plan from the words of the command line or of a form; `Plan.problems` says whether it can be run. Without
+    `revisions` it has today's.
 
     Raises ValueError for words that describe no plan.
     """
@@ -281,6 +296,8 @@ def make_plan(
     arms = name_arms(parse_arm(text, candidates, most_large_rounds) for text in methods)
     for arm in arms:
         judges.JUDGES[judge].check_options({**parse_options(judge_options), **dict(arm.judging)})
+    found = list_revisions() if revisions is None else revisions
+    used = {*(f"task {task}" for task in tasks), *(f"method {arm.method}" for arm in arms)}
     return Plan(
         tasks=tuple(dict.fromkeys(tasks)),
         arms=arms,
@@ -300,4 +317,5 @@ def make_plan(
         dollar_budget=dollar_budget,
         retrain=retrain,
         contrasts=parse_contrasts(contrasts, arms, candidates, most_large_rounds),
+        revisions={name: found[name] for name in found if name in used},
     )

@@ -234,7 +234,7 @@ def find_earlier_plan(options: dict[str, Any], now: Plan) -> Plan | None:
     """What version 0.1.0 made of these arguments, where it began that; `now` is what they mean today."""
     experiments = EARLIER_EXPERIMENTS if options["experiments"] is None else options["experiments"]
     try:
-        plan = make_plan({**options, "experiments": experiments}, options["methods"], 0, [], MOST_ROUNDS)
+        plan = make_plan({**options, "experiments": experiments}, options["methods"], 0, [], MOST_ROUNDS, {})
     except CommandError:
         return None
     folder = find_folder(options, plan)
@@ -256,6 +256,7 @@ def make_plan(
     retrain: int,
     contrasts: list[str],
     most_large_rounds: int = MOST_LARGE_ROUNDS,
+    revisions: Mapping[str, int] | None = None,
 ) -> Plan:
     try:
         models: dict[str, Any] = {role: find_model(options[role]) for role in ROLES if options[role]}
@@ -267,6 +268,7 @@ def make_plan(
             candidates=parse_budget(options["budget"]),
             experiments=EXPERIMENTS if options["experiments"] is None else options["experiments"],
             most_large_rounds=most_large_rounds,
+            revisions=revisions,
             judge=options["judge"],
             judge_options=options["judge_option"],
             preset=options["preset"],
