@@ -51,9 +51,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(wrapper=True, optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> Generator[None, int, int]:
-    """What `-n auto` means: one process more than cores, as slow tests often wait for browsers and trainings."""
+    """What `-n auto` means: two processes more than cores, as slow tests often wait for browsers and trainings."""
     cores = yield
-    return cores if config.option.markexpr.endswith("not slow") else cores + 1
+    return cores if config.option.markexpr.endswith("not slow") else cores + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -213,6 +213,8 @@ def production(data: Path, postgres_port: int, redis_port: int) -> Stack:
     """A PostgreSQL database of its own and Redis; empty and migrated."""
     name = f"prefine_{time.time_ns()}"
     connection = ["-h", "127.0.0.1", "-p", str(postgres_port), "-U", "prefine"]
+    ready = [program("pg_isready"), "-q", *connection]  # it listens before it takes connections
+    wait_for(lambda: subprocess.run(ready).returncode == 0, "the start of PostgreSQL")
     subprocess.run([program("createdb"), *connection, name], check=True, capture_output=True)
     servers = {
         "PREFINE_DATABASE_URL": database_url(postgres_port, name),

@@ -13,7 +13,7 @@ from django.db.models import DateTimeField, Value
 from django.utils import timezone
 
 from tests.webapp import fake_workers
-from webapp.experiments import courses, estimate_errors, progress, promises
+from webapp.experiments import courses, estimate_errors, progress, progress_state, promises
 from webapp.experiments.execute.film import FilmingPace
 from webapp.experiments.models import Iteration, Job, Request
 
@@ -36,7 +36,7 @@ class Replay:
         load = {"busy": 16.0, "quiet": 1.0}[state]
         self.now = NOON
         monkeypatch.setattr(timezone, "now", lambda: self.now)
-        monkeypatch.setattr(progress, "Now", lambda: Value(self.now, DateTimeField()))
+        monkeypatch.setattr(progress_state, "Now", lambda: Value(self.now, DateTimeField()))
         monkeypatch.setattr("os.cpu_count", lambda: 2)
         monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
         self.row = fake_workers.create_experiment(task=task.capitalize(), judge="human", k=K, n=4, status="running")
