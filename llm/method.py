@@ -120,7 +120,7 @@ class Method:
     asks_pairs: bool = False
     """Whether its policies learn their rewards from answers about pairs of their segments, while they train."""
     pairs_by_vision: bool = False
-    """Whether the vision model answers these pairs, whoever judges."""
+    """Whether the vision model answers these pairs, with every judge."""
     algorithm: str = ""
     """ppo or sac where it is defined for that alone; empty: the training settings decide."""
     uses_metric: bool = False

@@ -51,7 +51,7 @@ class Candidate:
         return cls(**{**state, "series": series, "metric": Series(*state["metric"])})
 
     def describe_progress(self, phase: str, samples: int) -> CandidateProgress:
-        """How far it is, in a training of so many samples."""
+        """How far it is in its training, which has this many samples."""
         status = "failed" if self.reason else "done" if phase == "done" else "training"
         return CandidateProgress(self.index, status, self.reason, self.samples / samples, tuple(self.rollouts))
 

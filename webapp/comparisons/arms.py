@@ -16,7 +16,7 @@ from webapp.experiments.options import format_value, parse_options
 
 MOST_ROUNDS = 20
 LARGE_K, MOST_LARGE_ROUNDS = 16, 40
-"""With so many candidates a round there may be more rounds: 512 candidates are 32 rounds of Eureka as published."""
+"""With this many candidates a round there may be more rounds: 512 candidates are 32 rounds of Eureka as published."""
 LONGEST_NAME = 60
 JUDGING, AGAIN = "judge.", "again"
 """How an arm's own options of the judge begin, and the option that makes it the method again."""

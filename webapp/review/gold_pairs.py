@@ -24,7 +24,7 @@ class DuePair:
 
     pair: GoldPair
     place: int
-    """It comes after so many of the session's own pairs."""
+    """How many of the session's own pairs come before it."""
 
 
 def find_due(participant: Participant, session: PairSession, share: int) -> list[DuePair]:
@@ -51,7 +51,7 @@ def _spread_late(places: list[int], share: int) -> list[int]:
 
 
 def plan_places(count: int, pairs_each: int, draw: random.Random) -> list[int]:
-    """After how many of a person's own pairs each of so many gold pairs comes: one in each of `count` equal parts."""
+    """How many of a person's own pairs come before each of `count` gold pairs: one in each of `count` equal parts."""
     return [int((part + draw.random()) * pairs_each / count) for part in range(count)]
 
 

@@ -178,7 +178,7 @@ class TrialPlan(models.Model):
     gold_pairs = models.PositiveSmallIntegerField(
         default=0,
         db_default=0,
-        help_text="Where people answer pairs: so many whose answer you know are among each person's. Add them below.",
+        help_text="Where people answer pairs: how many of each person's have an answer that you know. Add them below.",
     )
 
     def __str__(self) -> str:

@@ -72,7 +72,7 @@ def gold(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     form = GoldSetForm(request.POST or None)
     if request.method == "POST":
         if "remove" in request.POST:
-            study.gold_sets.filter(pk=_read_number(request.POST["remove"])).delete()
+            study.gold_sets.filter(pk=read_number(request.POST["remove"])).delete()
             record(request.user, "removed gold set", study)
             return redirect("bench:study_gold", pk)
         form = GoldSetForm({**request.POST.dict(), "study": study.pk})
@@ -90,7 +90,8 @@ def gold(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     return render(request, "bench/studies/wizard/gold.html", context)
 
 
-def _read_number(text: str) -> int:
+def read_number(text: str) -> int:
+    """The key of a row that a form names; 0, which no row has, if it is none."""
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 

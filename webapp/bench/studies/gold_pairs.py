@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from webapp.accounts.access import staff_only
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
+from webapp.bench.studies.gold import read_number
 from webapp.experiments.models import Clip, PairSession, Segment
 from webapp.experiments.pairs import read_seconds
 from webapp.review.gold_pairs import looks_alike
@@ -50,8 +51,7 @@ def gold_pairs(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     form = GoldPairForm(request.POST or None)
     if request.method == "POST":
         if "remove" in request.POST:
-            number = request.POST["remove"]
-            study.gold_pairs.filter(pk=int(number) if number.isdecimal() and len(number) < 10 else 0).delete()
+            study.gold_pairs.filter(pk=read_number(request.POST["remove"])).delete()
             record(request.user, "removed gold pair", study)
             return redirect("bench:study_gold_pairs", pk)
         form = GoldPairForm({**request.POST.dict(), "study": study.pk})

@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='trialplan',
             name='gold_pairs',
-            field=models.PositiveSmallIntegerField(db_default=0, default=0, help_text="Where people answer pairs: so many whose answer you know are among each person's. Add them below."),
+            field=models.PositiveSmallIntegerField(db_default=0, default=0, help_text="Where people answer pairs: how many of each person's have an answer that you know. Add them below."),
         ),
         migrations.AlterField(
             model_name='pairscreening',
