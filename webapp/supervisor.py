@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -32,6 +33,9 @@ from webapp.base.database import PollSchedule
 from webapp.base.private_files import write_private_files
 
 POLL_SECONDS = 0.2
+"""Between two looks while the site or a program starts."""
+REST_SECONDS = 1.0
+"""Between two looks while all of them run; a signal or a program's end is seen at once."""
 FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
 HEALTHY_SECONDS = 30.0
 """A program that ran at least this long starts again after the first pause."""
@@ -226,9 +230,22 @@ def is_listening(host: str, port: int) -> bool:
         return False
 
 
+def open_signal_pipe() -> int:
+    """A file that becomes readable at every signal that this process handles, the end of a child too."""
+    reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)  # an ignored signal wakes nobody
+    return reader
+
+
+def wait_for_signal(pipe: int, seconds: float) -> None:
+    if select.select([pipe], [], [], seconds)[0]:
+        os.read(pipe, 4096)
+
+
 def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
     """Keep the programs running until a signal comes."""
-    logs = settings.DATA_DIR / "log"
+    logs, pipe = settings.DATA_DIR / "log", open_signal_pipe()
     events, ready = EventPrinter(), False
     while not stop:
         for program in children:
@@ -239,7 +256,8 @@ def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
             for place, path in (("take part", "/"), ("experiments", "/bench/"), ("administration", "/admin/")):
                 print(f"    {place:<15} {settings.SITE_URL}{path}", flush=True)
         events.print_new()
-        time.sleep(POLL_SECONDS)
+        all_run = ready and all(program.process for program in children)
+        wait_for_signal(pipe, REST_SECONDS if all_run else POLL_SECONDS)
 
 
 def shut_down(children: list[Program]) -> None:

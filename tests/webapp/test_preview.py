@@ -55,6 +55,7 @@ def test_every_page_is_there_and_writes_nothing(staff, study):
         html = shown(staff, study, name, arm=arm_with(study, name).pk).content.decode().partition("</style>")[2]
         assert "Preview, nothing is saved" in html and "<h1>" in html and study.contact in html, name
         assert not re.search(r"<script(?![^>]*\bsrc=)|\sstyle=|\son\w+=|htmx", html.replace("htmx-config", "")), name
+        assert not re.search(r'href="/s/', html), "a link that leads to no page"
         assert staff.get(reverse("preview", args=[study.pk, name])).status_code == 200
     assert counts() == before
 

@@ -27,6 +27,7 @@ def test_staff_see_every_page_and_nothing_is_stored(client):
             assert words in response.content.decode() and "form-action 'none'" in response["Content-Security-Policy"]
         html = client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-1"])).content.decode()
         assert "Which robot runs forward faster?" in html and "nothing is saved" in html
+        assert 'href="/v/' not in html, "a link that leads to no page"
         sources = re.findall(r'(?:src|poster)="(/bench/votes/[^"]+)"', html)
         assert len(sources) == 4 and all(client.get(address).status_code == 200 for address in sources), opened
         assert client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-3"])).status_code == 404
