@@ -41,6 +41,10 @@ class Problem:
     """Of a written answer: the headings that it should have; under the first stands its final answer."""
     language: str = ""
     """Of a program: cpp or python."""
+    header: str = ""
+    """Of a program that implements functions: the C++ header that declares them; empty for one that reads its input."""
+    header_name: str = ""
+    """How it includes that header."""
     tolerance: float = 0.0
     """Relative difference up to which two numbers are the same answer."""
     success: str = ""

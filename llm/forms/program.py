@@ -17,6 +17,13 @@ class Program(Answer):
     def statement(self) -> str:
         """The problem and what a program may do."""
         language = self.problem.language
+        if self.problem.header:
+            return self.render(
+                "functions",
+                description=self.problem.description.strip(),
+                header=self.problem.header.strip(),
+                header_name=self.problem.header_name,
+            )
         return self.render(
             "program",
             description=self.problem.description.strip(),
@@ -43,8 +50,8 @@ class Program(Answer):
         return first == second
 
     def read(self, text: str) -> str | None:
-        """The last complete program in the problem's language."""
-        return answer_parts.program(text, self.problem.language)
+        """The last complete program in the problem's language; one that implements functions includes their header."""
+        return answer_parts.program(text, self.problem.language, self.problem.header_name)
 
     @property
     def wanted(self) -> str:

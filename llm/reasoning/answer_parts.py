@@ -169,11 +169,16 @@ def find_boxed(text: str) -> str | None:
     return content.strip() or None
 
 
-def program(text: str, language: str) -> str | None:
-    """The last complete fenced program in this language; of fences that name none only where no fence names it."""
+def program(text: str, language: str, header_name: str = "") -> str | None:
+    """The last complete fenced program in this language; of fences that name none only where no fence names it.
+
+    With the name of a header, the last one that includes it.
+    """
     fences = _fences(without_thinking(text)[:MOST_LETTERS])
     named = [fence for fence in fences if fence.language in LANGUAGES[language]]
     wanted = _PROGRAM[language] if named else _UNNAMED[language]
+    if header_name:
+        wanted = re.compile(rf"#\s*include\s*[\"<]{re.escape(header_name)}[\">]")
     unnamed = [fence for fence in fences if not fence.language]
     good = [fence.code for fence in named or unnamed if fence.complete and wanted.search(fence.code)]
     return good[-1].strip("\n") + "\n" if good else None

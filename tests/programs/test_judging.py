@@ -2,9 +2,9 @@
 
 import pytest
 
-from programs import judging, lock
+from programs import compiling, judging, lock
 from programs.judging import by_subtask, judge, share
-from programs.records import Case, CaseResult, JailError, Limits, Report
+from programs.records import Case, CaseResult, Harness, HarnessError, JailError, Limits, Report
 
 pytestmark = pytest.mark.slow
 
@@ -69,7 +69,7 @@ def test_points_are_earned_by_whole_subtasks():
 
 
 def test_a_missing_compiler_is_said(monkeypatch):
-    monkeypatch.setattr(judging.shutil, "which", lambda *a, **k: None)
+    monkeypatch.setattr(compiling.shutil, "which", lambda *a, **k: None)
     with pytest.raises(JailError, match="apt-get install g\\+\\+"):
         judge([SUM], "cpp", CASES, Limits())
 
@@ -87,7 +87,7 @@ def test_a_jail_that_is_not_built_is_no_verdict(monkeypatch):
 
 
 def test_an_interpreter_that_cannot_be_executed_is_no_verdict(monkeypatch):
-    monkeypatch.setattr(judging, "_python", lambda: ["/none/python"])
+    monkeypatch.setattr(compiling, "find_python", lambda: ["/none/python"])
     with pytest.raises(JailError, match="/none/python could not be started in the jail: No such file"):
         judge([SUM_PYTHON], "python", CASES, Limits())
 
@@ -110,3 +110,72 @@ def test_judging_can_be_stopped():
 
     with pytest.raises(Enough):
         judge([SUM_PYTHON], "python", CASES, Limits(), stop)
+
+
+HEADER = "int find(int n);\nint ask(int x);\n"
+GRADER = """#include "guess.h"
+#include <cstdio>
+static int n, secret, asked;
+int ask(int x) { ++asked; return x < secret ? -1 : x > secret; }
+int main() { scanf("%d %d", &n, &secret); int found = find(n); printf("%d %d\\n", found, asked); }
+"""
+BY_HALVES = """#include "guess.h"
+int find(int n) {
+    int low = 1, high = n;
+    while (low < high) { int middle = (low + high) / 2; if (ask(middle) < 0) low = middle + 1; else high = middle; }
+    return low;
+}
+"""
+ONE_BY_ONE = (
+    '#include "guess.h"\nint find(int n) { for (int x = 1; x <= n; x++) if (ask(x) == 0) return x; return 0; }\n'
+)
+CHECKER = """#include <cstdio>
+#include <fstream>
+int main(int count, char** names) {
+    int n, secret, most, found, asked;
+    std::ifstream(names[1]) >> n >> secret;
+    std::ifstream(names[2]) >> most;
+    std::ifstream(names[3]) >> found >> asked;
+    if (found != secret) { puts("0"); fputs("another number", stderr); return 0; }
+    if (asked <= most) { puts("1.0"); return 0; }
+    printf("%f\\n", 0.5);
+    fprintf(stderr, "%d questions", asked);
+}
+"""
+GUESS = Harness(HEADER, "guess.h", GRADER, CHECKER)
+GUESSES = (Case("100 7\n", "40\n"), Case("1000 900\n", "40\n", 2))
+
+
+def test_a_grader_calls_a_programs_functions_and_a_checker_gives_shares_of_points():
+    sources = [BY_HALVES, ONE_BY_ONE, '#include "guess.h"\nint find(int n) { return 7; }', "int main() {}"]
+    halves, one, seven, none = judge(sources, "cpp", GUESSES, Limits(), harness=GUESS)
+    assert [r.verdict for r in halves.results] == ["ok", "ok"]
+    assert [(r.verdict, r.worth, r.note) for r in one.results] == [("ok", 1.0, ""), ("part", 0.5, "900 questions")]
+    assert [r.note for r in seven.results] == ["", "another number"]
+    assert not none.compiled and "main" in none.message
+    subtasks = by_subtask(one, GUESSES, {1: 40, 2: 60})
+    assert [s.earned for s in subtasks] == [40, 30] and share(subtasks) == pytest.approx(0.7)
+
+
+def test_a_checker_of_python_programs_is_written_in_python():
+    checker = "import sys\nwanted, printed = (open(name).read().split() for name in sys.argv[2:])\n"
+    checker += "print(sum(a == b for a, b in zip(wanted, printed)) / len(wanted))\n"
+    cases = [Case("", "1 2 3 4")]
+    report, *_ = judge(["print(1, 2, 3, 0)"], "python", cases, Limits(), harness=Harness(checker=checker))
+    assert report.results[0].verdict == "part" and by_subtask(report, cases, {1: 8})[0].earned == 6
+
+
+@pytest.mark.parametrize(
+    ("harness", "reason"),
+    [
+        (Harness(HEADER, "guess.h", "int main() { return find(1) }"), "grader does not compile"),
+        (Harness(checker="int main( {"), "checker does not compile"),
+        (Harness(checker="int main() { return 3; }"), "number from 0 to 1. It ended with status 3"),
+        (Harness(checker='#include <cstdio>\nint main() { puts("1.5"); }'), "printed '1.5"),
+        (Harness(checker='#include <cstdio>\nint main() { puts("nan"); }'), "printed 'nan"),
+    ],
+)
+def test_a_harness_that_does_not_work_is_no_verdict(harness, reason):
+    source = BY_HALVES if harness.grader else SUM
+    with pytest.raises(HarnessError, match=reason):
+        judge([source], "cpp", CASES[:1], Limits(), harness=harness)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
@@ -24,7 +25,7 @@ from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
 from webapp.experiments.models import Experiment, LanguageModel, Request
 from webapp.experiments.models.loop_settings import TrainingStart, find_refused
-from webapp.problems import exchange, lookup
+from webapp.problems import exchange, lookup, missing_files
 from webapp.problems.models import ATTACHMENT_TYPES, Attachment, Problem
 
 pytestmark = pytest.mark.django_db
@@ -56,6 +57,7 @@ problems:
           - {stdin_file: tests/2.in, expected_file: tests/2.out}
 """
 PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+PROGRAM = "format: 1\nproblems: [{name: a, title: t, statement: s, form: program"
 
 
 def files(text=SET):
@@ -109,6 +111,12 @@ def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
         ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{points: .nan}]}]", "points: .* finite"),
         ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{points: .inf}]}]", "points: .* finite"),
         ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{cases: [{stdin: 007}]}]}]", "quotes"),
+        (f"{PROGRAM}, header: int f();}}]", "belong together"),
+        (f"{PROGRAM}, header: h, header_name: f.h, grader: g, language: python}}]", "Only C[+][+] programs"),
+        (f"{PROGRAM}, header: h, header_name: ../f.h, grader: g}}]", "A name such as guess.h"),
+        ("format: 1\nproblems: [{name: a, title: t, statement: s, checker: c}]", "Only programs have one"),
+        (f"{PROGRAM}, grader_file: no.cpp}}]", "'no.cpp' is not there"),
+        (f"{PROGRAM}, subtasks: [{{cases_in: cases}}]}}]", "no file that ends in .in"),
         ("a: 2026-13-40", "cannot be read"),
         ("!!python/object/apply:os.system ['true']", "cannot be read"),
     ],
@@ -366,7 +374,19 @@ def test_the_forms_of_experiments_offer_problems(admin_client, problems):
 
 def test_the_example_set_is_imported_and_its_program_cases_are_right():
     folder = Path(__file__).parents[2] / "examples" / "problems"
-    assert len(exchange.import_set(exchange.read_path(folder))) == 4
+    assert len(exchange.import_set(exchange.read_path(folder))) == 5
+    (guess,) = [
+        entry
+        for entry in yaml.safe_load(exchange.export_set(Problem.objects.all())["problems.yaml"])["problems"]
+        if entry["name"] == "hidden-number"
+    ]
+    assert guess["header_name"] == "guess.h" and "int main()" in guess["grader"] and "argv" not in guess["header"]
+    assert [case["expected"] for case in guess["subtasks"][1]["cases"]] == ["20\n", "20\n"]
+    assert missing_files.list_missing({"problems.yaml": (folder / "problems.yaml").read_bytes()})[-3:] == [
+        "guess/guess.h",
+        "guess/grader.cpp",
+        "guess/checker.cpp",
+    ]
     plateau = Problem.objects.get(name="longest-plateau")
     for case in plateau.test_cases():
         numbers = [int(x) for x in case.stdin.split()[1:]]

@@ -1,14 +1,18 @@
 """Whole experiments on problems: real client over HTTP, real loop, real jail; the model behind it is simulated."""
 
+from pathlib import Path
+
 import pytest
 from django.core.management import CommandError, call_command
 
-from programs import judging
+from programs import compiling
 from tests.webapp import problem_rows
 from tests.webapp.problem_rows import BROKEN, GOOD, HALF, RIGHT, WRONG, run_experiment
 from webapp.experiments.execute import writing_progress
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Candidate, Experiment, Request
+from webapp.problems import exchange
+from webapp.problems.models import Problem
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -70,6 +74,27 @@ def test_programs_run_on_the_cases_and_the_best_score_wins():
     assert all("10 20" not in text for text in prompts(server))
 
 
+def test_functions_are_called_by_a_grader_and_a_checker_gives_part_of_the_points():
+    exchange.import_set(exchange.read_path(Path("examples/problems")))
+    one_by_one = "int find_number(int highest) { for (int x = highest; x; x--) if (ask(x) == 0) return x; return 0; }"
+    with problem_rows.model({f'```cpp\n#include "guess.h"\n{one_by_one}\n```': 1.0}) as (model, server):
+        row = run_experiment(task="hidden-number", model=model, method="scaling_context", k=1, n=1)
+    assert row.status == "finished", row.error
+    assert [case["verdict"] for case in row.winner.metric_trace["cases"]] == ["ok", "part", "part", "ok"]
+    worst = [30 * 7 / 64, 70 * 20 / 728173]
+    assert [s["earned"] for s in row.winner.metric_trace["subtasks"]] == pytest.approx(worst, abs=0.001)
+    (prompt,) = prompts(server)
+    assert "int ask(int number);" in prompt and "guess.h" in prompt and "scanf" not in prompt
+
+
+def test_a_grader_that_does_not_compile_stops_with_a_message_for_its_author():
+    exchange.import_set(exchange.read_path(Path("examples/problems")))
+    Problem.objects.filter(name="hidden-number").update(grader="int main() {")
+    with problem_rows.model({'```cpp\n#include "guess.h"\n```': 1.0}) as (model, _):
+        row = run_experiment(task="hidden-number", model=model, method="scaling_context", k=1, n=1)
+    assert row.status == "failed" and "grader does not compile. Mend it on the problem's page" in row.error
+
+
 def test_a_vote_on_programs_counts_what_they_print():
     problem_rows.add_problem()
     with problem_rows.model({GOOD: 0.2, HALF: 0.8}) as (model, _):
@@ -115,7 +140,7 @@ def test_a_missing_compiler_stops_with_a_clear_message_and_retry_goes_on(monkeyp
     cpp = '```cpp\n#include <cstdio>\nint main() { int a, b; scanf("%d %d", &a, &b); printf("%d", a + b); }\n```'
     with problem_rows.model({cpp: 1.0}) as (model, server):
         with monkeypatch.context() as patched:
-            patched.setattr(judging.shutil, "which", lambda *a, **k: None)
+            patched.setattr(compiling.shutil, "which", lambda *a, **k: None)
             row = run_experiment(task="add", model=model, method="scaling_context", k=1, n=1)
         assert row.status == "failed" and "apt-get install g++" in row.error
         call_command("run_experiment", resume=str(row.public_id))

@@ -76,8 +76,12 @@ def read_verdict(reply: str) -> bool | None:
 
 
 def score_programs(problem: Problem, sources: Sequence[str], stop_check: Callable[[], None]) -> list[Score]:
-    """Run each program on the test cases. Raises programs.records.JailError if this machine cannot."""
-    reports = judge(sources, problem.language, problem.test_cases(), problem.limits, stop_check)
+    """Run each program on the test cases.
+
+    Raises programs.records.JailError if this machine cannot, and HarnessError if the problem's grader or checker does
+    not work.
+    """
+    reports = judge(sources, problem.language, problem.test_cases(), problem.limits, stop_check, problem.harness)
     return [_score_program(problem, report) for report in reports]
 
 

@@ -33,7 +33,10 @@ has a tenth of it."""
 FIELDS = (
     *("title", "subject", "form", "language", "statement", "reference", "answer", "tolerance"),
     *("cpu_seconds", "memory_mb", "show_reference", "show_results"),
+    *("header_name", "header", "grader", "checker"),
 )
+FILE_FIELDS = {f"{name}_file": name for name in ("header", "grader", "checker")}
+"""Texts that may be files of the set: a field that names the file -> the problem's field."""
 LINKS = ("attachments", "subtasks")
 
 
@@ -161,14 +164,15 @@ def _format_error(error: ValidationError) -> str:
 
 
 def _import_problem(entry: dict[str, Any], files: Mapping[str, bytes], where: str, undo: ExitStack) -> Problem:
-    unknown = set(entry) - {"name", *FIELDS, *LINKS}
-    if unknown:
-        raise BadSet(f"{where}: unknown fields {', '.join(sorted(unknown))}; known: name, {', '.join(FIELDS + LINKS)}")
+    known_fields = ("name", *FIELDS, *FILE_FIELDS, *LINKS)
+    if unknown := set(entry) - {*known_fields}:
+        raise BadSet(f"{where}: unknown fields {', '.join(sorted(unknown))}; known: {', '.join(known_fields)}")
+    texts = {field: _read_text(files, str(entry[key]), where) for key, field in FILE_FIELDS.items() if entry.get(key)}
     name = str(entry.get("name", ""))
     known = Problem.objects.select_for_update(no_key=True).filter(name=name)  # opening a vote locks it, too
     problem = known.first() or Problem(name=name)
     for field, default in _read_defaults().items():
-        value = entry.get(field)
+        value = texts.get(field, entry.get(field))
         value = default if value is None else value
         setattr(problem, field, value.strip() if isinstance(value, str) else value)
     problem.full_clean()
@@ -263,11 +267,22 @@ def _import_subtask(problem: Problem, given: dict[str, Any], files: Mapping[str,
     subtask = Subtask(problem=problem, number=given.get("number", 1), points=given.get("points", 1))
     subtask.full_clean()
     subtask.save()
-    for case in _read_list(given, "cases", where):
+    cases = [*_read_list(given, "cases", where), *_list_folder_cases(given, files, where)]
+    for case in cases:
         texts = {name: _read_case_text(case, name, files, where) for name in ("stdin", "expected")}
         row = TestCase(problem=problem, subtask=subtask.number, **texts)
         row.full_clean()
         row.save()
+
+
+def _list_folder_cases(given: dict[str, Any], files: Mapping[str, bytes], where: str) -> list[dict[str, Any]]:
+    """The cases of `cases_in`, a folder that has NAME.out for each NAME.in, in the order of their names."""
+    if not (folder := str(given.get("cases_in") or "").rstrip("/")):
+        return []
+    inputs = sorted(name for name in files if name.startswith(f"{folder}/") and name.endswith(".in"))
+    if not inputs:
+        raise BadSet(f"{where}: the folder {folder!r} has no file that ends in .in")
+    return [{"stdin_file": name, "expected_file": f"{name.removesuffix('.in')}.out"} for name in inputs]
 
 
 def _read_case_text(case: dict[str, Any], name: str, files: Mapping[str, bytes], where: str) -> str:

@@ -26,6 +26,7 @@ def list_missing(files: Mapping[str, bytes]) -> list[str]:
 def _list_named(files: Mapping[str, bytes]) -> Iterator[str]:
     for entry in _list_mappings(exchange.read_entries(files)):
         found = [about.get("file") for about in _list_mappings(entry.get("attachments"))]
+        found += [entry.get(field) for field in exchange.FILE_FIELDS]
         for subtask in _list_mappings(entry.get("subtasks")):
             for case in _list_mappings(subtask.get("cases")):
                 found += [case.get("stdin_file"), case.get("expected_file")]

@@ -11,7 +11,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from llm.records import ANSWER, PROGRAM
-from programs.records import Case, Limits
+from programs.records import Case, Harness, Limits
 from simulation import catalog
 from webapp.problems.lines import ExactTextField
 
@@ -81,6 +81,37 @@ class Problem(models.Model):
     cpu_seconds = models.FloatField(
         "seconds a case", default=2.0, validators=[MinValueValidator(0.1), MaxValueValidator(60)]
     )
+    header_name = models.CharField(
+        "name of the header",
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[RegexValidator(r"^[A-Za-z]\w*\.h\Z", "A name such as guess.h.")],
+        help_text="How C++ programs include it, for example guess.h.",
+    )
+    header = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Declares the functions that a C++ program implements. The model sees it. Empty: a program reads "
+        "standard input and writes standard output.",
+    )
+    grader = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="C++ with a main function, compiled with each program: it reads the case, calls the functions and "
+        "prints what they answer. No model sees it.",
+    )
+    checker = models.TextField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="A program in the language above that is given the names of three files: the case's input, the "
+        "expected output, what was printed. It prints the case's share of the points, from 0 to 1; what it writes to "
+        "stderr is shown to reviewers. Empty: outputs must be equal but for white space.",
+    )
     memory_mb = models.PositiveIntegerField(
         "memory in MB", default=256, validators=[MinValueValidator(16), MaxValueValidator(4096)]
     )
@@ -100,6 +131,20 @@ class Problem(models.Model):
         if self.name.lower() in {name.lower() for name in catalog.tasks()}:
             raise ValidationError({"name": "A robot's task has this name."})
         check_finite(self, "tolerance", "cpu_seconds")
+        self._check_harness()
+
+    def _check_harness(self) -> None:
+        parts = {"header_name": self.header_name, "header": self.header, "grader": self.grader}
+        given = [name for name, text in parts.items() if text.strip()]
+        if (given or self.checker.strip()) and self.form != self.Form.PROGRAM:
+            raise ValidationError({(given or ["checker"])[0]: "Only programs have one."})
+        if given and self.language != self.Language.CPP:
+            raise ValidationError({given[0]: "Only C++ programs have one."})
+        if given:
+            missing = [name for name in parts if name not in given]
+            reason = "A header, its name and a grader belong together: fill in all three or none."
+            if missing:
+                raise ValidationError(dict.fromkeys(missing, reason))
 
     @property
     def sentence(self) -> str:
@@ -126,6 +171,11 @@ class Problem(models.Model):
     @property
     def limits(self) -> Limits:
         return Limits(self.cpu_seconds, self.memory_mb)
+
+    @property
+    def harness(self) -> Harness:
+        texts = {name: getattr(self, name).replace("\r\n", "\n") for name in ("header", "grader", "checker")}
+        return Harness(header_name=self.header_name, **texts)
 
     def test_cases(self) -> list[Case]:
         return [Case(row.stdin, row.expected, row.subtask) for row in self.cases.all()]
@@ -189,7 +239,7 @@ class Attachment(models.Model):
 
 
 class Subtask(models.Model):
-    """Cases of a programming problem whose points are earned together or not at all."""
+    """Cases of a programming problem that earn their points together: as many as the worst of them is worth."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="subtasks")
     number = models.PositiveSmallIntegerField(validators=[MinValueValidator(1)])
@@ -207,7 +257,9 @@ class Subtask(models.Model):
 
 
 class TestCase(models.Model):
-    """What a program reads, and what it should print, compared without regard to white space."""
+    """What a program reads, and what it should print: compared without regard to white space, or by the problem's
+    checker.
+    """
 
     __test__ = False  # pytest: this is no test
 

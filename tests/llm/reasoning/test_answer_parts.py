@@ -92,6 +92,10 @@ def test_the_last_complete_program_in_the_language_counts():
     assert program(text, "python") == "print(1)\n"
     assert program("```cpp\nint main() { return 1;", "cpp") is None, "cut off"
     assert program("```cpp\nint f();\n```", "cpp") is None, "no main"
+    assert program("```cpp\nint f();\n```\n```cpp\n#include <g.h>\nint g() {}\n```", "cpp", "g.h").endswith(
+        "int g() {}\n"
+    )
+    assert program("```cpp\nint main() {}\n```", "cpp", "g.h") is None, "without the header"
     assert program("```\nint main() {}\n```", "cpp") == "int main() {}\n"
     assert program("int main() {}", "cpp") is None
 

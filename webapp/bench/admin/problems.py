@@ -117,7 +117,7 @@ class ProblemAdmin(ModelAdmin):
     fieldsets = [
         (None, {"fields": ["name", "title", "subject", "form", "language", "statement"]}),
         ("What is right", {"fields": ["answer", "tolerance", "reference"]}),
-        ("Programs", {"fields": ["cpu_seconds", "memory_mb"]}),
+        ("Programs", {"fields": ["cpu_seconds", "memory_mb", "header_name", "header", "grader", "checker"]}),
         ("Reviewers", {"fields": ["show_reference", "show_results"]}),
     ]
 

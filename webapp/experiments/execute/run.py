@@ -8,7 +8,7 @@ from functools import partial
 
 from llm import records, writer
 from llm.methods import METHODS
-from programs.records import JailError
+from programs.records import HarnessError, JailError
 from webapp.experiments import loop, request_results
 from webapp.experiments.candidates import read_outcome
 from webapp.experiments.execute.model_calls import build_saver, note_context, open_budgeted_backend, read_saved_replies
@@ -32,7 +32,7 @@ def run(lease: Lease) -> None:
     try:
         with lease.beat_in_background() as stop_check:
             scores = score_sources(lease, [c.source for c in candidates], stop_check)
-    except (JailError, JudgeUnavailable) as error:
+    except (JailError, HarnessError, JudgeUnavailable) as error:
         lease.fail(f"Round {request.payload['iteration']} could not be tested: {error}")
         return
     with lease.settle() as experiment:

@@ -16,6 +16,7 @@ from webapp.problems.models import Problem
 ENDINGS = {"cpp": "cpp", "python": "py"}
 VERDICTS = {
     "ok": gettext_noop("right"),
+    "part": gettext_noop("partly right"),
     "wrong": gettext_noop("wrong output"),
     "time": gettext_noop("too slow"),
     "memory": gettext_noop("too much memory"),
@@ -38,6 +39,11 @@ def list_results(tried: TriedSource) -> Iterator[dict[str, Any]]:
         yield {**subtask, "verdicts": [{**case, "words": _(VERDICTS[case["verdict"]])} for case in own]}
 
 
+def build_fields(problem: Problem) -> dict[str, Any]:
+    harness = problem.harness
+    return {"language": problem.language, "header": harness.header, "header_name": harness.header_name}
+
+
 def summarize(problem: Problem, tried: TriedSource) -> str:
     return f"{len(tried.source.splitlines())} lines"
 
@@ -57,6 +63,6 @@ FORM = Form(
     summarize=summarize,
     get_ending=lambda problem: ENDINGS[problem.language],
     make_sample=make_sample,
-    build_fields=lambda problem: {"language": problem.language},
+    build_fields=build_fields,
     score=lambda problem, sources, ask, seed, stop_check: answer_scores.score_programs(problem, sources, stop_check),
 )
