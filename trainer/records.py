@@ -9,7 +9,8 @@ JOB_DIR/
                                  each reward component in each of them at 100
   rollouts/<index>-100-<n>.npz   the same of a final policy from other starts, n = 2, 3, ... as the job says
   clips/<index>-<percent>.mp4 .jpg   written by `simulation.film`, started by the caller
-  checkpoints/                   resume state, private to the trainer; policies/<index>.pt for evaluation
+  checkpoints/                   resume state, private to the trainer; policies/<index>.pt for evaluation;
+                                 split.json and preset.json, with which the run began
   traces/<index>.csv             a row per interval that the RTS is the maximum over: samples, metric, episode_length,
                                  reward, reward/<component>; written at the end
   preferences/<index>.csv        where a candidate learns from pairs: a row per session, its figures
@@ -153,10 +154,11 @@ def rollout_path(folder: Path, index: int, percent: int, number: int = 1) -> Pat
 
 def write_json(path: Path, record: Any) -> None:
     """Replace `path` atomically with the record as JSON."""
-    _write_text(path, json.dumps(asdict(record)))
+    write_text(path, json.dumps(asdict(record)))
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Replace `path` atomically with this text."""
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
     try:
         temporary.write_text(text)
@@ -210,13 +212,15 @@ def fingerprint_job(job: TrainJob, preset: AnyPreset, device: str) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def preset_of(job: TrainJob) -> AnyPreset:
-    """The job's preset with its overrides. Raises ValueError naming what is unknown, not positive or missing."""
+def preset_of(job: TrainJob, saved: AnyPreset | None = None) -> AnyPreset:
+    """The job's preset, or the one that was saved when its run began, with the job's overrides. Raises ValueError
+    naming what is unknown, not positive or missing.
+    """
     if job.seeds and len(job.seeds) != len(job.sources):
         raise ValueError(f"the job has {len(job.sources)} reward functions, but seeds for {len(job.seeds)}")
     if job.shared_experience and len(set(job.seeds)) > 1:
         raise ValueError("candidates that share their experience need one seed: several would not be independent")
-    preset = apply_overrides(catalog.preset(job.task, job.preset), job.overrides)
+    preset = apply_overrides(saved or catalog.preset(job.task, job.preset), job.overrides)
     if job.shared_experience and not isinstance(preset, SacPreset):
         raise ValueError(f"only SAC learns from others' experience, and the preset {job.preset!r} is of PPO")
     require_sound_preferences(job, preset)
@@ -256,7 +260,7 @@ def apply_overrides(preset: AnyPreset, overrides: dict[str, float | int]) -> Any
 def drop_candidate(folder: Path, index: int, reason: str) -> None:
     """Have the process of this shard go on without a candidate when it is started again."""
     dropped = read_dropped(folder) | {index: reason}
-    _write_text(folder / DROPPED, json.dumps(dropped))
+    write_text(folder / DROPPED, json.dumps(dropped))
 
 
 def read_dropped(folder: Path) -> dict[int, str]:

@@ -32,12 +32,12 @@ from trainer.records import (
     Progress,
     TrainJob,
     TrainResult,
-    preset_of,
     read_job,
     read_progress,
     read_result,
     write_json,
 )
+from trainer.saved_preset import keep_preset
 from trainer.shard import Shard
 
 NVIDIA = Path("/dev/nvidiactl")
@@ -113,7 +113,7 @@ def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextl
     """Start or continue the shards and wait for them; the stack kills those that still run when it closes. None: some
     wait for answers about pairs.
     """
-    preset_of(job)
+    keep_preset(job_dir, job)
     if not job.sources:
         raise ValueError("the job has no reward functions: sources is empty")
     shards = split(job_dir, job)

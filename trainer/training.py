@@ -39,13 +39,13 @@ from trainer.records import (
     TrainJob,
     TrainResult,
     fingerprint_job,
-    preset_of,
     read_dropped,
     rollout_path,
     shard_folder,
     write_json,
 )
 from trainer.rollouts import record_rollouts
+from trainer.saved_preset import read_preset
 from trainer.scoring import Scorer
 from trainer.traces import Series, write_table
 
@@ -69,7 +69,7 @@ class Lockstep:
     def __init__(self, job_dir: Path, job: TrainJob, first: int, last: int, threads: int, device: str = "cpu") -> None:
         self.job_dir, self.job = job_dir, job
         self.folder = shard_folder(job_dir, first, last)
-        self.info, self.preset = catalog.task(job.task), preset_of(job)
+        self.info, self.preset = catalog.task(job.task), read_preset(job_dir, job)
         self.candidates = [Candidate(index) for index in range(first, last)]
         self.active = list(self.candidates)
         self.iteration = 0

@@ -145,6 +145,15 @@ class TestRefused:
         revise(monkeypatch, first.experiment.task)
         assert not self.asks()
 
+    def test_what_was_trained_with_other_values_of_the_preset(self, first: Request) -> None:
+        saved = run_folder.get_folder(first) / "checkpoints" / "preset.json"
+        values = json.loads(saved.read_text())
+        assert values["iterations"] == TINY["iterations"]
+        saved.write_text(json.dumps({**values, "gamma": 0.5}))
+        assert not self.asks()
+        saved.unlink()
+        assert self.asks(), "an earlier version saved none"
+
     def test_links_are_not_followed(self, first: Request, tmp_path: Path) -> None:
         secret = tmp_path / "secret"
         secret.write_text("words")

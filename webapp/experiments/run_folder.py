@@ -19,14 +19,14 @@ from webapp.experiments.models import Experiment, Request
 
 NEEDED = re.compile(
     r"rollouts/[^/]+\.npz|(traces|preferences)/[^/]+\.csv|queries/[^/]+\.(npz|json)"
-    r"|checkpoints/(split\.json|policies/[^/]+\.pt)"
+    r"|checkpoints/((split|preset)\.json|policies/[^/]+\.pt)"
 )
 """Files that others need: to film, to show, to export, to start from, to continue."""
 STATE = re.compile(r"checkpoints/shard-\d+-\d+/(checkpoint\.pt|(progress|result|dropped)\.json)")
 """The state of the training. It refers to NEEDED files, so it is published after them, as it was before."""
 JOB, LOG = "job.json", "log.txt"
 DONE = ("progress.json", "result.json")
-DESCRIPTION = re.compile(r"job\.json|progress\.json|result\.json|checkpoints/split\.json")
+DESCRIPTION = re.compile(r"job\.json|progress\.json|result\.json|checkpoints/(split|preset)\.json")
 """Files that identify the training and its result."""
 CONTINUED = re.compile(f"{JOB}|{NEEDED.pattern}|{STATE.pattern}")
 """Files that a worker needs to continue a training."""

@@ -1,0 +1,53 @@
+"""The values of the preset with which a run began. Imports neither torch nor mujoco.
+
+Presets change from version to version. A run that has begun keeps its values, so that it goes on from its checkpoints
+after an upgrade.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from simulation.catalog import AnyPreset, Preset, SacPreset
+from trainer.records import TrainJob, preset_of, write_text
+
+KINDS: dict[str, type[Preset] | type[SacPreset]] = {kind.algorithm: kind for kind in (Preset, SacPreset)}
+
+
+def keep_preset(job_dir: Path, job: TrainJob) -> None:
+    """Save the preset's values when a run begins. Raises ValueError as read_preset does.
+
+    A run that an earlier version began, which saved none, is saved with today's: its checkpoints fit them or none.
+    """
+    preset, file = read_preset(job_dir, job), preset_file(job_dir)
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, json.dumps({"algorithm": preset.algorithm, **asdict(preset)}))
+
+
+def read_preset(job_dir: Path, job: TrainJob) -> AnyPreset:
+    """The values with which this folder's run began; today's where none are saved. Raises ValueError where they cannot
+    be read, and as preset_of does.
+    """
+    file = preset_file(job_dir)
+    try:
+        saved = _restore(json.loads(file.read_text()))
+    except FileNotFoundError:
+        return preset_of(job)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} is damaged: remove the folder {file.parent} to start this run again") from error
+    return preset_of(job, saved)
+
+
+def preset_file(job_dir: Path) -> Path:
+    """Where a run that has begun keeps its preset."""
+    return job_dir / "checkpoints" / "preset.json"
+
+
+def _restore(said: dict[str, Any]) -> AnyPreset:
+    """A preset from its fields; those that it lacks have their defaults, which stand for what earlier versions did."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+    return KINDS[values.pop("algorithm")](**values)
