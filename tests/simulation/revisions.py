@@ -41,8 +41,8 @@ MODEL = {
 }
 """The model's parts, each with a prefix and the arrays of this prefix."""
 OPTIONS = (
-    "timestep gravity wind density viscosity integrator solver cone jacobian impratio iterations ls_iterations tolerance "
-    "ls_tolerance noslip_iterations disableflags enableflags"
+    "timestep gravity wind density viscosity integrator solver cone jacobian impratio iterations ls_iterations "
+    "tolerance ls_tolerance noslip_iterations disableflags enableflags"
 )
 DIGITS = 9
 """Decimals that are compared: what processors compute alike."""

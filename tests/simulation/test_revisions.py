@@ -23,7 +23,7 @@ def test_a_task_that_changed_has_a_higher_revision(task):
         folder = catalog.task(task).folder
         pytest.fail(
             f"{task} has changed ({', '.join(changed)}), its revision has not. If a training could notice it, raise "
-            f"`revision` in simulation/tasks/{folder}/info.py: experiments then say which rounds were trained on which. "
+            f"`revision` in simulation/tasks/{folder}/info.py: experiments then say which round had which. "
             f"Then save its numbers: {SAVE} {task}"
         )
 
