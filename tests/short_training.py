@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 1.5
 """A poster is the frame after one second."""
 TRAINING = {"worlds": 16, "horizon": 16}
+ITERATIONS = 4
 SETTINGS = "from webapp.settings import *\nFILM_AT = (100,)\n"
 CUSTOMIZE = """
 import os, site, sys
@@ -30,7 +31,7 @@ catalog.tasks()["Cartpole"] = replace(task, clip_seconds={seconds!r}, presets=ta
 """
 
 
-def python(folder: Path, cores: int = 1, iterations: int = 4) -> str:
+def python(folder: Path, cores: int = 1, iterations: int = ITERATIONS) -> str:
     """The interpreter: every process that is started with it, jailed ones too, knows this Cartpole and no other."""
     venv.EnvBuilder(with_pip=False, symlinks=True).create(folder)
     packages = folder / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
