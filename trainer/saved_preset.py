@@ -49,5 +49,5 @@ def preset_file(job_dir: Path) -> Path:
 
 def _restore(said: dict[str, Any]) -> AnyPreset:
     """A preset from its fields; those that it lacks have their defaults, which stand for what earlier versions did."""
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in said.items()}
+    values: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in said.items()}
     return KINDS[values.pop("algorithm")](**values)
