@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-RewardsOf = Callable[[Tensor, Tensor], Tensor]
-"""Rewards (G, B) of G candidates for observations (G, B, num_obs) and actions (G, B, num_actions)."""
+RewardsOf = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Rewards (G, B) of G candidates for observations (G, B, num_obs) and actions (G, B, num_actions) that were worth
+earlier rewards (G, B).
+"""
 
 
 @dataclass(frozen=True)

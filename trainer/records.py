@@ -206,8 +206,9 @@ def fingerprint_job(job: TrainJob, preset: AnyPreset, device: str) -> str:
     fields_now = asdict(job).items()
     said = {k: v for k, v in fields_now if k != "processes" and (k not in LATER_OPTIONS or v != LATER_OPTIONS[k])}
     for preferences in filter(None, said.get("preferences", ())):
-        if not preferences["outside"]:
-            del preferences["outside"]
+        for name in ("outside", "prior"):
+            if not preferences[name]:
+                del preferences[name]
     parts = [said, asdict(preset), *([] if device == "cpu" else [device])]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

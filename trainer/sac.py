@@ -212,7 +212,7 @@ class SAC:
         for begin in range(0, self.replay.size, RELABELLED):
             end = min(begin + RELABELLED, self.replay.size)
             rows = self.replay.rows[chosen, begin:end]
-            found = rewards(rows[..., : self.num_obs], rows[..., 2 * self.num_obs : column])
+            found = rewards(rows[..., : self.num_obs], rows[..., 2 * self.num_obs : column], rows[..., column])
             self.replay.rows[..., column][chosen, begin:end] = found
         if seeds is None:
             return

@@ -260,9 +260,9 @@ def test_another_reward_begins_the_value_heads_of_its_candidates_again_and_nothi
     ours = learner(3)
     ours.update(experience(3), SharedNoise([0] * 3))
     before, moments = ours.networks.flat.clone(), ours.optimizer.first.clone()
-    ours.change_reward([1], lambda observations, actions: observations[..., 0])
+    ours.change_reward([1], lambda observations, actions, earlier: observations[..., 0])
     assert torch.equal(ours.networks.flat, before), "later changes reset nothing"
-    ours.change_reward([1], lambda observations, actions: observations[..., 0], [7])
+    ours.change_reward([1], lambda observations, actions, earlier: observations[..., 0], [7])
     weight, bias = ours.networks.value_head(ours.networks.flat)
     head = torch.zeros_like(before, dtype=torch.bool)
     for part in ours.networks.value_head(head):

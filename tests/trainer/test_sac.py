@@ -374,13 +374,14 @@ def test_another_reward_relabels_the_replay_and_begins_critics_and_returns_again
     replay, critics, scales = ours.replay.rows.clone(), ours.critics.clone(), ours.returns.scale.clone()
     column, size = 2 * ours.num_obs + ours.num_actions, ours.replay.size
 
-    def rewards(observations: Tensor, actions: Tensor) -> Tensor:
-        return observations[..., 0] + 10 * actions[..., 0]
+    def rewards(observations: Tensor, actions: Tensor, earlier: Tensor) -> Tensor:
+        return observations[..., 0] + 10 * actions[..., 0] + 0.5 * earlier
 
     ours.change_reward([2, 0], rewards)
     wanted = replay.clone()
     for row in (0, 2):
-        wanted[row, :size, column] = rewards(replay[row, :size], replay[row, :size, 2 * ours.num_obs :])
+        kept = replay[row, :size]
+        wanted[row, :size, column] = rewards(kept, kept[:, 2 * ours.num_obs :], kept[:, column])
     assert torch.equal(ours.replay.rows, wanted)
     assert torch.equal(ours.critics, critics) and torch.equal(ours.returns.scale, scales)
 

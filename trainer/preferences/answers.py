@@ -12,10 +12,20 @@ import torch
 from torch import Tensor
 
 from teachers.noisy import Teacher, compare
+from trainer.preferences.reward_model import Labels
 from trainer.preferences.segments import Segments
 
 TARGETS = {"first": (1.0, 0.0), "second": (0.0, 1.0), "equal": (0.5, 0.5)}
 """What a reward model learns from an answer; nothing from one that was skipped."""
+
+
+def make_empty_labels(steps: int, inputs: int, device: torch.device | str) -> Labels:
+    """No labels yet, of segments of so many steps and inputs."""
+    return Labels(
+        torch.zeros(0, 2, steps, inputs, device=device),
+        torch.zeros(0, 2, steps, dtype=torch.bool, device=device),
+        torch.zeros(0, 2, device=device),
+    )
 
 
 def answer_pairs(

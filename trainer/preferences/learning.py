@@ -2,7 +2,8 @@
 
 One iteration, PrefPPO (B-Pref, algorithm 2), PEBBLE (algorithm 1 and 2), SURF, QPA, RIME and RL-VLM-F alike:
 
-1. a horizon is collected; before a row has learned a reward it is rewarded by particle entropy, then by its model;
+1. a horizon is collected; before a row has learned a reward it is rewarded by particle entropy, then by its model; one
+   with a program (`prior.py`) by that, then by both;
 2. the policy is improved, as in any training;
 3. rows for which a session is due select pairs, get answers, and learn their reward model; their replay is relabelled,
    and after the first time what had learned values of the entropy begins again.
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -29,11 +30,12 @@ from trainer.collect import Horizon
 from trainer.experience import Newest
 from trainer.learner import Learner, mixed_precision
 from trainer.normalizer import RunningNormalizer
-from trainer.preferences.answers import TARGETS, answer_pairs
+from trainer.preferences.answers import TARGETS, answer_pairs, make_empty_labels
 from trainer.preferences.denoising import make_discriminator
 from trainer.preferences.entropy import ParticleEntropy
 from trainer.preferences.new_answers import measure_before
-from trainer.preferences.queries import CANDIDATES, choose_pairs, draw_pairs, member_probabilities
+from trainer.preferences.prior import Priors
+from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, draw_pairs, member_probabilities
 from trainer.preferences.reward_model import Fit, Labels, RewardModel, Unlabelled
 from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.sessions import Session
@@ -43,18 +45,6 @@ WARM_STEPS = 5
 """Steps of a reward model that learns the intrinsic reward, for each of the policy's updates (RIME's authors' code)."""
 LEAST_SEGMENTS = 10
 """A row is asked about nothing before it has this many segments."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """What a row is asked in one session."""
-
-    session: int
-    """From 1."""
-    places: list[int]
-    """Of the segments in the row's reservoir."""
-    pairs: Tensor
-    """(N, 2) indices of `places`."""
 
 
 class PreferenceTraining:
@@ -80,14 +70,14 @@ class PreferenceTraining:
         self.sessions: list[list[Session]] = [[] for _ in self.groups]
         """Those that each row has held."""
         self.sums: dict[int, tuple[float, int]] = {}
-        """Candidate -> the last horizon's sum of learned rewards, and over how many steps: none before the first
-        session.
-        """
-        inputs = info.num_obs + info.num_actions
+        """Candidate -> the last horizon's sum of learned rewards, and their number; none before the first session."""
+        self._priors = Priors(self.settings, device)
+        inputs = info.num_obs + info.num_actions + self._priors.columns
         steps = min(self.settings[0].segment or info.episode_steps, info.episode_steps)
         self._worlds, self._episode_steps = min(RECORDED_WORLDS, preset.worlds), info.episode_steps
         drawn = [derive_seed("reward model", seed) for seed in self.seeds]
-        self._model = RewardModel(inputs, drawn, device, mixed_precision(torch.device(device)))
+        mixed, known = mixed_precision(torch.device(device)), self._priors.columns
+        self._model = RewardModel(inputs - known, drawn, device, mixed, bool(known))
         last = [METHODS[one.method].last_episodes for one in self.settings]
         self._segments = SegmentReservoir(
             inputs, self._worlds, steps, preset.horizon, last, self.seeds, device, pose_size
@@ -96,7 +86,7 @@ class PreferenceTraining:
         self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device, warm)
         self._discriminators = [make_discriminator(one) for one in self.settings]
         self._deviations = [RunningNormalizer(1, 1, device) for _ in self.seeds]
-        self._labels = [_no_labels(steps, inputs, device) for _ in self.seeds]
+        self._labels = [make_empty_labels(steps, inputs, device) for _ in self.seeds]
         self._origins: list[list[tuple[int, int]]] = [[] for _ in self.seeds]
         """(session, place in it) of each label."""
         self._learned = [False for _ in self.seeds]
@@ -111,15 +101,22 @@ class PreferenceTraining:
         observations = experience.observations[groups].flatten(1, 2)
         actions = experience.actions[groups].flatten(1, 2).clamp(-1.0, 1.0)  # as the worlds take them
         inputs = torch.cat((observations, actions), dim=-1)
+        inputs = self._priors.extend(inputs, experience.rewards[groups].flatten(1, 2))
         self._record(horizon, inputs.view(len(groups), *rewards.shape[1:], -1))
         self.sums = {group: (0.0, 0) for group in groups}
         learned = [row for row, has in enumerate(self._learned) if has]
         if learned:
-            found = self._model.predict(learned, inputs[learned])
+            found = self._model.predict(
+                learned, torch.stack([self._priors.in_units(row, inputs[row]) for row in learned])
+            )
             for row, values in zip(learned, found, strict=True):
+                values = self._priors.unit(row) * values
                 self.sums[groups[row]] = (float(values.sum(dtype=torch.float64)), values.numel())
                 rewards[groups[row]] = self._scale(row, values).view(rewards.shape[1:])
-        exploring = [row for row, has in enumerate(self._learned) if not has]
+        for row in (row for row, has in enumerate(self._priors.rows) if has and not self._learned[row]):
+            self._priors.observe(row, inputs[row, :, -1])
+            rewards[groups[row]] = self._scale(row, inputs[row, :, -1]).view(rewards.shape[1:])
+        exploring = [row for row, has in enumerate(self._learned) if not has and not self._priors.rows[row]]
         rewards[[groups[row] for row in exploring]] = 0.0  # of rows that lost all labels after the entropy was given up
         if exploring and self._entropy is not None:
             found = self._entropy.rewards(exploring, observations[exploring])
@@ -164,6 +161,7 @@ class PreferenceTraining:
         """Answer and learn in the rows that ask, after this many iterations; their candidates. `outside`: candidate ->
         the answers of all its sessions so far, where no teacher gives them.
         """
+        before = self._model.freeze()
         asked = {
             row: self._answer(row, query, iteration, (outside or {}).get(self.groups[row]))
             for row, query in enumerate(self._queries)
@@ -171,16 +169,16 @@ class PreferenceTraining:
         }
         fitted = [row for row in asked if len(self._labels[row])]
         lost = [row for row in asked if self._learned[row] and row not in fitted]
-        self._change_reward(learner, lost, begin_again=True, forget=True)
+        self._change_reward(learner, lost, before, begin_again=True, forget=True)
         for row in lost:
             self._learned[row] = False
         ended = self._fit(fitted)
         for row, held in asked.items():
             fit = asdict(ended[row]) if row in ended else {"epochs": 0, "accuracy": None}
             self.sessions[row].append(Session(**held, **fit))
-        begin = [row for row in fitted if not self._learned[row] and not METHODS[self.settings[row].method].warm_start]
-        self._change_reward(learner, [row for row in fitted if row not in begin], begin_again=False)
-        self._change_reward(learner, begin, begin_again=True)
+        begin = [row for row in fitted if not self._learned[row] and not self._goes_on(row)]
+        self._change_reward(learner, [row for row in fitted if row not in begin], before, begin_again=False)
+        self._change_reward(learner, begin, before, begin_again=True)
         for row in fitted:
             self._learned[row] = True
         if all(self._learned):
@@ -207,7 +205,7 @@ class PreferenceTraining:
         lists = ("settings", "seeds", "sessions", "_deviations", "_labels", "_origins", "_learned", "_discriminators")
         for name in (*lists, "_queries"):
             setattr(self, name, [getattr(self, name)[row] for row in rows])
-        for part in (self._model, self._segments, self._entropy):
+        for part in (self._model, self._segments, self._priors, self._entropy):
             if part is not None:
                 part.keep(rows)
 
@@ -218,6 +216,7 @@ class PreferenceTraining:
             "segments": self._segments.state_dict(),
             "entropy": None if self._entropy is None else self._entropy.state_dict(),
             "deviations": [deviation.state_dict() for deviation in self._deviations],
+            "priors": self._priors.state_dict(),
             "labels": [[one.inputs, one.valid, one.targets] for one in self._labels],
             "origins": self._origins,
             "learned": self._learned,
@@ -237,6 +236,7 @@ class PreferenceTraining:
             self._entropy.load_state_dict(state["entropy"])
         for deviation, saved in zip(self._deviations, state["deviations"], strict=True):
             deviation.load_state_dict(saved)
+        self._priors.load_state_dict(state.get("priors", ()))
         self._labels = [Labels(*(tensor.to(device) for tensor in saved)) for saved in state["labels"]]
         saved_origins = state.get("origins") or [[] for _ in self._labels]  # files of earlier versions have none
         self._origins = [[(session, place) for session, place in origins] for origins in saved_origins]
@@ -277,6 +277,10 @@ class PreferenceTraining:
         self._deviations[row].update(values.view(1, -1, 1))
         return values / self._deviations[row].scale[0]
 
+    def _read(self, row: int, places: Sequence[int]) -> Segments:
+        """A row's segments in these places, as its model takes them."""
+        return self._priors.read(row, self._segments.segments(row, places))
+
     def _labels_left(self, row: int) -> int:
         """How many more answers a row may learn from."""
         return self.settings[row].budget - len(self._labels[row])
@@ -302,7 +306,7 @@ class PreferenceTraining:
         drawn = draw_pairs(len(pool), CANDIDATES * count, generator)
         used, places = torch.unique(drawn, return_inverse=True)
         pairs = places.view(-1, 2)
-        segments = self._segments.segments(row, [pool[place] for place in used.tolist()])
+        segments = self._read(row, [pool[place] for place in used.tolist()])
         returns = self._model.member_returns(row, segments.inputs, segments.valid)
         probabilities = member_probabilities(returns, pairs.to(returns.device))
         points = asked = returns.new_zeros(0, 1)
@@ -315,7 +319,7 @@ class PreferenceTraining:
         self, row: int, query: Query, iteration: int, outside: Sequence[Sequence[str]] | None
     ) -> dict[str, Any]:
         """Keep the answers to a row's pairs as labels; what a Session says of them."""
-        segments, pairs = self._segments.segments(row, query.places), query.pairs
+        segments, pairs = self._read(row, query.places), query.pairs
         if outside is not None:
             self._take_back(row, outside)
         answers = self._ask_teacher(row, segments, pairs, iteration) if outside is None else list(outside[-1])
@@ -356,17 +360,21 @@ class PreferenceTraining:
         self._origins[row] = [origins[place] for place in kept]
         self._model.begin_again(row)
 
-    def _change_reward(self, learner: Learner, rows: Sequence[int], begin_again: bool, forget: bool = False) -> None:
-        """Have rows learn from what their models say now. `forget`: they have no label left, and get no reward."""
+    def _goes_on(self, row: int) -> bool:
+        """Whether what has learned values before the first session goes on from them: the reward changes little."""
+        return METHODS[self.settings[row].method].warm_start or self._priors.rows[row]
+
+    def _change_reward(
+        self, learner: Learner, rows: Sequence[int], before: RewardModel, begin_again: bool, forget: bool = False
+    ) -> None:
+        """Have rows learn from what their models say now, in place of what they said `before`. `forget`: they have no
+        label left, and get no reward but their program's.
+        """
         if not rows:
             return
         seeds = [derive_seed("new values", self.seeds[row]) for row in rows] if begin_again else None
-
-        def rewards(observations: Tensor, actions: Tensor) -> Tensor:
-            if forget:
-                return observations.new_zeros(observations.shape[:-1])
-            return self._model.predict(rows, torch.cat((observations, actions.clamp(-1.0, 1.0)), dim=-1))
-
+        spoke = [self._learned[row] for row in rows]
+        rewards = self._priors.relabelling(rows, None if forget else self._model, before, spoke)
         learner.change_reward([self.groups[row] for row in rows], rewards, seeds)
 
     def _fit(self, rows: Sequence[int]) -> dict[int, Fit]:
@@ -387,14 +395,6 @@ class PreferenceTraining:
     def _draw_unlabelled(self, row: int, method: Method) -> Unlabelled:
         """Pairs of a row without answers, drawn at random from its pool."""
         labels, seed = len(self._labels[row]), derive_seed("unlabelled", self.seeds[row], len(self.sessions[row]))
-        segments = self._segments.segments(row, self._segments.pool(row))
+        segments = self._read(row, self._segments.pool(row))
         pairs = draw_pairs(len(segments), method.unlabelled * labels, torch.Generator().manual_seed(seed))
         return Unlabelled(segments.inputs, segments.valid, pairs, crops=self.settings[row].segment > 0)
-
-
-def _no_labels(steps: int, inputs: int, device: torch.device | str) -> Labels:
-    return Labels(
-        torch.zeros(0, 2, steps, inputs, device=device),
-        torch.zeros(0, 2, steps, dtype=torch.bool, device=device),
-        torch.zeros(0, 2, device=device),
-    )

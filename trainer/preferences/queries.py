@@ -12,6 +12,8 @@ Shapes: N candidates, E members, S segments, D numbers that describe a pair.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -19,6 +21,18 @@ CANDIDATES = 10
 """For each pair that is asked."""
 HALF = 2
 """The mixed ways choose among the first 1 / HALF of the candidates."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a row is asked in one session."""
+
+    session: int
+    """From 1."""
+    places: list[int]
+    """Of the segments in the row's reservoir."""
+    pairs: Tensor
+    """(N, 2) indices of `places`."""
 
 
 def draw_pairs(segments: int, count: int, generator: torch.Generator) -> Tensor:

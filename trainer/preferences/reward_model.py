@@ -10,6 +10,7 @@ Shapes: R rows, E = 3 members, N labels, B labels of a minibatch, L steps of a s
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -122,11 +123,14 @@ class RewardModel:
         seeds: Sequence[int],
         device: torch.device | str = "cpu",
         mixed_precision: bool = False,
+        prior: bool = False,
     ) -> None:
-        """`seeds`: of each row's initial weights and of the orders in which it learns; `inputs`: F.
+        """`seeds`: of each row's initial weights and of the orders in which it learns; `inputs`: F, and one more with
+        `prior`: the last column, a reward that is known already, is added to what the networks say of the others.
         `mixed_precision` runs the products between hidden layers, nearly all of the work, in bfloat16.
         """
         self._seeds = list(seeds)
+        self._prior = prior
         self._dtype = torch.bfloat16 if mixed_precision else None
         self.layers = tuple(pairwise((inputs, *HIDDEN, 1)))
         self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -141,7 +145,8 @@ class RewardModel:
         Zeros after the inputs keep the sizes of the products few: on a CPU each new size of a bfloat16 product compiles
         a kernel, which stays in memory, and every minibatch of whole episodes has another number of steps.
         """
-        count = x.shape[1]
+        count, known = x.shape[1], x[..., -1] if self._prior else None
+        x = x if known is None else x[..., :-1]
         x = functional.pad(x, (0, 0, 0, round_up_size(count) - count))
         columns = iter(torch.split(flat, [size for i, o in self.layers for size in (i * o, o)], dim=1))
         last = len(self.layers) - 1
@@ -150,7 +155,8 @@ class RewardModel:
             dtype = self._dtype if self._dtype is not None and 0 < index < last else flat.dtype
             x = torch.baddbmm(bias.to(dtype), x.to(dtype), weight.to(dtype))
             x = torch.tanh(x) if index == last else functional.leaky_relu(x, SLOPE)
-        return x.squeeze(-1)[:, :count]
+        found = x.squeeze(-1)[:, :count]
+        return found if known is None else found + known
 
     @torch.no_grad()
     def member_rewards(self, rows: Sequence[int], x: Tensor) -> Tensor:
@@ -230,6 +236,12 @@ class RewardModel:
         saves nothing, and each row's three members alone give the same bits in any company.
         """
         return [list(rows)] if self.flat.is_cuda else [[row] for row in rows]
+
+    def freeze(self) -> RewardModel:
+        """A copy that stays as it is while this one learns."""
+        frozen = copy.copy(self)
+        frozen.flat = self.flat.clone()
+        return frozen
 
     def begin_again(self, row: int) -> None:
         """Have a row forget all that it has learned."""

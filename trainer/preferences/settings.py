@@ -73,8 +73,8 @@ METHODS = {
 
 @dataclass(frozen=True)
 class Preferences:
-    """How one candidate's policy learns from answers about pairs. The candidate's reward function does not train it:
-    where `truth` is reward, it is what the simulated teacher compares.
+    """How one candidate's policy learns from answers about pairs. Without `prior` the candidate's reward function does
+    not train it: where `truth` is reward, it is what the simulated teacher compares.
     """
 
     method: str = "prefppo"
@@ -98,6 +98,10 @@ class Preferences:
     """Pairs whose better one is worth less than this share of the recent mean are skipped."""
     equal: float = 0.0
     """Differences below this share of the recent mean are not seen."""
+    prior: bool = False
+    """The candidate's reward function is part of what its policy learns: learned reward = function + model
+    (`trainer.preferences.prior`). A teacher then compares the metric.
+    """
     outside: bool = False
     """Answers come from files (`trainer.preferences.exchange`), for which the training stops at each session; else the
     simulated teacher gives them.
@@ -144,6 +148,8 @@ def require_sound(preferences: Preferences, info: TaskInfo, preset: AnyPreset) -
         raise ValueError(f"unknown truth {preferences.truth!r}; known: {', '.join(TRUTHS)}")
     if preferences.truth == "metric" and info.metric is None:
         raise ValueError(f"{info.name} has no metric that a teacher could compare")
+    if preferences.prior and not preferences.outside and preferences.truth != "metric":
+        raise ValueError("the reward function is part of what is learned: the teacher must compare the metric")
     numbers = (preferences.budget - 1, preferences.segment, preferences.skip, preferences.equal)
     shares = (preferences.unsupervised, preferences.mistake)
     if min(numbers) < 0 or not all(0 <= share <= 1 for share in shares) or not 0 < preferences.gamma <= 1:

@@ -144,6 +144,7 @@ def main() -> None:
     parser.add_argument(
         "--override", type=_override, nargs="+", default=[], metavar="NAME=NUMBER", help="of the preset"
     )
+    parser.add_argument("--until", type=int, metavar="STEP", help="compare the steps up to this one alone")
     options = parser.parse_args()
     if not (options.out / "cost.json").exists():
         train(options.out, options)

@@ -1,0 +1,115 @@
+"""Learned reward = program + model: what is learned, what kept samples are worth, exact continuation."""
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+import torch
+
+from simulation import catalog
+from tests.trainer.preferences.test_learning import (
+    FEW,
+    ppo,
+    sac,
+    sessions,
+    small_and_quick,  # noqa: F401  (a fixture for every test here)
+)
+from tests.trainer.test_lockstep import shard, trained
+from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
+from trainer.preferences.reward_model import Labels, RewardModel
+from trainer.preferences.settings import Preferences
+from trainer.records import fingerprint_job, preset_of, shard_folder
+
+pytestmark = pytest.mark.slow
+
+PRIOR = replace(FEW, prior=True, truth="metric")
+
+
+def test_the_model_learns_what_the_answers_say_beyond_the_program():
+    """All answers go against the program's sums, which differ by 1 a segment: both together say what was answered."""
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(64, 2, 5, 3, generator=generator)
+    better = x[..., 0].sum(-1).argmax(1)
+    program = torch.zeros(64, 2, 5, 1)
+    program[torch.arange(64), 1 - better] = 0.2
+    inputs, valid = torch.cat((x, program), dim=-1), torch.ones(64, 2, 5, dtype=torch.bool)
+    model = RewardModel(3, [1], prior=True)
+    alone = model.member_returns(0, inputs.flatten(0, 1), valid.flatten(0, 1)).view(3, 64, 2)
+    assert (alone.argmax(-1) == better).float().mean() < 0.2, "before it has learned, the program decides"
+    plain = model.member_returns(0, torch.cat((x, 0 * program), dim=-1).flatten(0, 1), valid.flatten(0, 1))
+    torch.testing.assert_close(alone, plain.view(3, 64, 2) + program.sum((-1, -2)), atol=1e-5, rtol=1e-5)
+    (fit,) = model.fit([0], [Labels(inputs, valid, torch.nn.functional.one_hot(better, 2).float())], 2000)
+    assert fit.accuracy > 0.8
+
+
+def test_before_the_first_session_the_program_is_the_reward_and_afterwards_both_are(tmp_path):
+    job = sac(PRIOR, FEW)
+    lockstep = shard(tmp_path, replace(job, overrides={**job.overrides, "replay": 4000}))
+    learner, preferences, programs = lockstep.learner, lockstep._preferences, []
+    collect = lockstep.collector.collect
+
+    def collect_and_note(*given):
+        horizon = collect(*given)
+        programs.append(horizon.experience.rewards[0].flatten())
+        return horizon
+
+    lockstep.collector.collect = collect_and_note
+    critics = learner.critics[:2].clone()
+    while lockstep.iteration < lockstep.preset.iterations:
+        lockstep._iterate()
+        rows, program = learner.replay.rows[0, : learner.replay.size], torch.cat(programs)
+        if not preferences._learned[0]:
+            assert torch.equal(rows[:, 9], program)
+            critics = learner.critics[:2].clone()
+            continue
+        inputs = torch.cat((rows[:, :4], rows[:, 8:9].clamp(-1, 1), torch.zeros(len(rows), 1)), dim=-1)
+        wanted = program + preferences._priors.unit(0) * preferences._model.predict([0], inputs[None])[0]
+        torch.testing.assert_close(rows[:, 9], wanted, atol=1e-5, rtol=1e-5)
+        if len(preferences.sessions[0]) == 1 and lockstep.iteration == 1:
+            assert torch.equal(learner.critics[:2], critics), "its critics go on"
+    unit = preferences._priors.unit(0)
+    assert unit == pytest.approx(float(torch.cat(programs)[: 160 * first_session(preferences)].std()), rel=0.01)
+
+
+def first_session(preferences):
+    return preferences.sessions[0][0].samples // 160
+
+
+@pytest.mark.parametrize("make", [ppo, sac])
+def test_company_changes_nothing(tmp_path, make):
+    job = make(PRIOR, FEW, None)
+    together = trained(tmp_path / "together", job)[1]
+    assert all(c.ok for c in together.candidates)
+    for first, last in ((0, 1), (1, 3)):
+        assert trained(tmp_path / str(first), job, first, last)[1].candidates == together.candidates[first:last]
+    assert sessions(tmp_path / "together", 0) == sessions(tmp_path / "0", 0)
+
+
+def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, run):  # noqa: F811
+    job = replace(sac(PRIOR), overrides={**sac(PRIOR).overrides, "iterations": 60})
+    whole = finished(run(tmp_path / "whole", job), tmp_path / "whole")
+    folder = tmp_path / "killed"
+    process = run(folder, job)
+    wait_for(lambda: (shard_folder(folder, 0, 1) / "checkpoint.pt").exists())
+    os.kill(process.pid, signal.SIGKILL)
+    wait_for(lambda: not shard_pids(folder))
+    result = finished(run(folder, job), folder)
+    assert result.candidates == whole.candidates and result.candidates[0].ok
+
+
+def test_a_teacher_that_compares_the_program_itself_is_refused():
+    with pytest.raises(ValueError, match="the teacher must compare the metric"):
+        preset_of(ppo(replace(PRIOR, truth="reward")))
+    preset_of(ppo(replace(PRIOR, truth="reward", outside=True)))
+
+
+def test_jobs_without_programs_keep_their_fingerprint():
+    """The number is that of the version before there were programs: its trainings go on."""
+    job = ppo(Preferences(budget=6, segment=8))
+    assert fingerprint_job(job, preset_of(job), "cpu") == BEFORE
+    assert fingerprint_job(ppo(PRIOR), preset_of(ppo(PRIOR)), "cpu") != BEFORE
+    assert catalog.task("Cartpole").revision == job.revision == 1
+
+
+BEFORE = "80cf1efcd7c769652559b88676cf005c784335164c7ccbb4d46a3654fc8e5af8"
