@@ -26,6 +26,8 @@ class Option:
     """The texts that are allowed; empty for any."""
     low: float = -math.inf
     high: float = math.inf
+    listed: bool = True
+    """Whether forms and the command line list it; else Prefine's pages set it."""
 
     def read(self, given: Any) -> Value:
         """`given`, from JSON or as text, as this option's type. Raises ValueError saying what is expected."""

@@ -146,6 +146,8 @@ class Pairs:
     """Control steps of a segment; 0: whole episodes."""
     selection: str
     """How pairs are selected from the second session on."""
+    prior: bool = False
+    """Whether the candidates have programs, to which the reward models add what they learn."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ class Train:
     own_seeds: bool = False
     """Whether each candidate trains with a seed of its own; else those of a round share one."""
     pairs: Pairs | None = None
-    """What the policies learn their rewards from, in place of programs: the candidates then have none."""
+    """What the policies learn their rewards from, in place of programs: the candidates then have none, or `prior`."""
     by_metric: bool = False
     """Whether the hidden metric itself is the reward, in place of programs: the candidates then have none."""
     episodes: int = 0
@@ -294,6 +296,8 @@ def payload(request: Request) -> dict[str, Any]:
         case Choose():
             return {"candidates": [o.candidate.id for o in list_shown(request)]}
     body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}
+    if isinstance(request, Train) and request.pairs and not request.pairs.prior:
+        del body["pairs"]["prior"]  # came later, as _LATER
     if isinstance(request, Train | Run):
         body["candidates"] = [_candidate(c) for c in request.candidates]
     return body

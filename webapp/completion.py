@@ -26,8 +26,8 @@ OPTIONS = {
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report"
     " --retrain --contrasts --controls --estimate --as-published",
     "train": f"--task --reward --preset --algorithm --iterations --seed --seeds {SHARED} --out --override",
-    "learn": "--task --baseline --queries --preset --truth --reward --segment --selection --teacher --unsupervised"
-    " --beside --iterations --seeds --out --override",
+    "learn": "--task --baseline --queries --preset --truth --reward --prior --policy --segment --selection --teacher"
+    " --unsupervised --beside --iterations --seeds --out --override",
     "evaluate": "--candidate --episodes --seeds --film --out --json",
     "check": "--task --states",
     "check-task": "--film",

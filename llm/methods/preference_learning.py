@@ -30,13 +30,15 @@ def learn(
     selection: str = "",
     pictures: int = 4,
     episodes: int = 0,
+    reward: str = "",
 ) -> Steps:
-    """Train one policy by this method, and return its id. Raises MethodError where that failed.
+    """Train one policy by this method, and return its id. Raises MethodError where that failed. `reward`: a program to
+    which the reward model adds.
 
     Who answers is not said here, and so not whether `segment`, `seconds` or `pictures` counts.
     """
-    pairs = Pairs(method, queries, truth, segment, selection or usual_selection)
-    outcomes = yield Train(1, (Candidate("1-1", source=""),), pairs=pairs, episodes=episodes)
+    pairs = Pairs(method, queries, truth, segment, selection or usual_selection, prior=bool(reward))
+    outcomes = yield Train(1, (Candidate("1-1", source=reward),), pairs=pairs, episodes=episodes)
     (trained,) = by_id(1, outcomes)
     return trained
 
@@ -52,6 +54,12 @@ TRUTH = Option(
 )
 FILMED = Option("seconds", 2.0, "Seconds of a segment, 1 to 10; 0: whole episodes.", low=0.0, high=10.0)
 PICTURES = Option("pictures", 4, "Pictures of each segment that the vision model is shown.", low=1, high=60)
+REWARD = Option(
+    "reward",
+    "",
+    "The reward of a finished experiment's winner: the learned reward is this function and a model.",
+    listed=False,
+)
 EPISODES = Option("episodes", 0, "Episodes over which the final policy's mean actions are evaluated.", low=0)
 
 
@@ -74,6 +82,7 @@ def describe_method(
             *answered,
             Option("selection", selection, "How pairs are selected once there is a reward model.", choices=SELECTIONS),
             EPISODES,
+            REWARD,
         ),
         rounds=lambda k, options: 1,
         writes=False,

@@ -53,6 +53,13 @@ def test_the_policy_is_the_winner_and_a_failed_one_ends_the_experiment():
                 advance("prefppo", PROBLEM, 7, 1, 1, [saved])
 
 
+def test_a_program_goes_with_the_policy_and_requests_without_one_are_as_before():
+    _, asked = open_training(reward="def compute_reward(): ...")
+    assert asked.candidates[0].source == "def compute_reward(): ..." and asked.pairs.prior
+    assert payload(asked)["pairs"]["prior"] is True
+    assert "prior" not in payload(open_training()[1])["pairs"]
+
+
 def test_an_answer_is_about_what_the_policy_asked():
     _, few = open_training(queries=49)
     _, many = open_training(queries=150)

@@ -6,10 +6,10 @@ import pytest
 
 from simulation import catalog
 from tests import short_training
-from trainer.commands.learn import _options, main, make_job
+from trainer.commands.learn import _options, copy_policy, main, make_job
 from trainer.preferences.settings import Preferences
 from trainer.process import ROOT, clean_environment
-from trainer.records import read_result
+from trainer.records import WARM, read_result
 
 pytestmark = pytest.mark.slow
 
@@ -30,6 +30,19 @@ def test_every_number_of_queries_is_trained_with_every_seed():
     assert (job.preset, job.preferences) == ("quick-sac", (Preferences("qpa", mistake=0.1),))
 
 
+def test_learning_goes_on_from_a_program_and_a_policy(tmp_path):
+    program, policy = tmp_path / "winner.py", tmp_path / "winner.pt"
+    program.write_text("a program")
+    policy.write_bytes(b"a policy")
+    options = _options(["--task", "Cartpole", "--prior", str(program), "--policy", str(policy)])
+    job, _ = make_job(options)
+    assert job.preferences == (Preferences(truth="metric", prior=True),) and job.warm and job.sources == ("a program",)
+    copy_policy(policy, tmp_path / "out", job)
+    policy.unlink()
+    copy_policy(policy, tmp_path / "out", job)
+    assert (tmp_path / "out" / WARM).read_bytes() == b"a policy", "an interrupted run goes on without the file"
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -39,9 +52,13 @@ def test_every_number_of_queries_is_trained_with_every_seed():
         ("--queries 0", "out of bounds"),
         ("--reward nowhere.py", "nowhere.py cannot be read"),
         ("--selection best", "selection"),
+        ("--reward a.py --prior b.py", "give --reward or --prior"),
+        ("--truth reward --prior {here}", "the teacher must compare the metric"),
+        ("--policy nowhere.pt --out {folder}", "nowhere.pt is no file"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_line(given, message, capsys):
+def test_what_cannot_be_done_is_said_in_one_line(given, message, capsys, tmp_path):
+    given = given.format(here=catalog.TASKS_FOLDER / "cartpole/reference.py", folder=tmp_path)
     assert main(["--task", "Cartpole", *given.split()]) == 1
     said = capsys.readouterr().err
     assert message in said and said.count("\n") == 1

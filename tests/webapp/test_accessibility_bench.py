@@ -120,6 +120,7 @@ NO_PAGES = {
     "bench:drain_worker",
     "bench:download_winner",
     "bench:lineage_table",
+    "bench:learn_on",
     "bench:live",
     "bench:pilot",
     "bench:poster",

@@ -8,12 +8,13 @@ from django.db import transaction
 from django.urls import reverse
 
 from tests.webapp import bench_rows, fake_workers, rows
+from trainer.preferences.settings import Preferences
 from trainer.records import CandidateResult, TrainResult
 from webapp.archive import redaction
 from webapp.audit.models import Entry
 from webapp.comparisons.models import Comparison
-from webapp.experiments import leases, loop, progress, request_results
-from webapp.experiments.execute import train
+from webapp.experiments import leases, loop, progress, repeating, request_results
+from webapp.experiments.execute import train, warm_start
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.votes.models import Pair
 
@@ -235,6 +236,62 @@ def test_words_that_are_erased_are_gone_from_retrainings_too(staff):
     assert "hare" not in str(held) and "[deleted]" in str(new.options)
     fake_workers.do_work(new)
     assert new.status == "finished", "its requests still fit"
+
+
+def learn_on(staff, row, **values):
+    return staff.post(
+        reverse("bench:learn_on", args=[row.public_id]), {"method": "prefppo", "queries": "150", **values}
+    )
+
+
+def test_the_winners_policy_learns_on_from_pairs_with_its_program(staff):
+    row = bench_rows.create_finished_experiment(
+        k=2, n=1, name="walks", seed=4, judge="proxy", overrides={"iterations": 3}
+    )
+    text = read(staff, reverse("bench:experiment", args=[row.public_id]))
+    assert "Learn on from pairs" in text and ">PrefPPO</option>" in text and ">PEBBLE</option>" not in text
+    learn_on(staff, row)
+    new = Experiment.objects.latest("pk")
+    assert (new.name, new.retrains, new.status, new.owner) == ("walks, PrefPPO, seed 5", row.winner, "running", "ada")
+    assert Entry.objects.get(action="learned on").detail["queries"] == 150
+    fake_workers.advance(new)
+    (request,) = new.requests.all()
+    job = train.build_job(new, request, train.find_candidates(request))
+    assert job.preferences == (Preferences("prefppo", 150, "metric", selection="disagreement", prior=True),)
+    assert (job.sources, job.warm, job.episodes) == ((row.winner.source.strip(),), True, 100)
+    start = warm_start.find_start(request)
+    assert (start.candidate, start.experiment) == (row.winner.key, row)
+    for one in (row, new):
+        text = read(staff, reverse("bench:experiment", args=[one.public_id]))
+        assert "retrainings-title" not in text, "it is no retraining"
+    assert "150 answers about pairs of segments of 50 steps and from its winner’s program" in text
+    fake_workers.do_work(new)
+    text = read(staff, reverse("bench:experiment", args=[new.public_id]))
+    assert "Duplicate</a>" not in text and "Learn on from pairs" not in text
+    assert repeating.copy_settings(new).retrains == row.winner, "the next seed goes on from there too"
+
+
+def test_learning_on_from_a_winner_that_is_gone_fails_with_the_reason(staff):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    learn_on(staff, row)
+    new = Experiment.objects.latest("pk")
+    fake_workers.advance(new)
+    row.delete()
+    (request,) = new.requests.all()
+    request.experiment.refresh_from_db()
+    start = warm_start.find_start(request)
+    assert start is not None and not warm_start.fetch_start(request, start)
+
+
+@pytest.mark.parametrize("values", [{"method": "pebble"}, {"method": "icpl"}, {"queries": "7"}, {"queries": "many"}])
+def test_learning_on_with_other_values_than_offered_is_refused(staff, values):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    learn_on(staff, row, **values)
+    assert Experiment.objects.count() == 1
+    text = read(staff, reverse("bench:experiment", args=[row.public_id]))
+    assert "Choose one of PrefPPO, and one of 49, 150, 1,500, 15,000 answers." in text
+    staff.force_login(User.objects.create(username="vera", is_staff=True))
+    assert learn_on(staff, row).status_code == 403
 
 
 def test_forms_and_comparisons_do_not_offer_retraining_as_a_method(staff):

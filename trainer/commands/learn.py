@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import time
 from dataclasses import asdict, replace
@@ -11,7 +12,7 @@ from pathlib import Path
 from simulation import catalog, names
 from trainer.commands.train import executable, numbers, read_source, train_and_report
 from trainer.preferences.settings import METHODS, SELECTIONS, TRUTHS, Preferences
-from trainer.records import TrainJob, preset_of
+from trainer.records import WARM, TrainJob, preset_of
 
 TEACHER = ("beta", "gamma", "mistake", "skip", "equal")
 
@@ -21,9 +22,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
         job, rows = make_job(options)
+        given = [path for path in (options.reward, options.prior) if path is not None]
         folder = options.out or Path("runs", f"{job.task.lower()}-pairs-{time.strftime('%Y%m%d-%H%M%S')}")
-        if options.reward is not None and not executable(replace(job, sources=job.sources[:1]), [options.reward]):
+        if given and not executable(replace(job, sources=job.sources[:1]), given):
             return 1
+        if options.policy is not None:
+            copy_policy(options.policy, folder, job)
         status = train_and_report(folder, job, rows)
     except (OSError, ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
@@ -49,11 +53,19 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--preset", default="quick", help="training settings of the task; see below (%(default)s)")
     parser.add_argument(
         "--truth",
-        default="reward",
-        help=f"what the teacher compares, summed over a segment: {' or '.join(TRUTHS)} (%(default)s)",
+        help=f"what the teacher compares, summed over a segment: {' or '.join(TRUTHS)} (reward; metric with --prior)",
     )
     parser.add_argument(
         "--reward", type=Path, metavar="FILE", help="the teacher's reward, in place of the one that comes with the task"
+    )
+    parser.add_argument(
+        "--prior", type=Path, metavar="FILE", help="a reward function, such as ICPL's winner, to which the model adds"
+    )
+    parser.add_argument(
+        "--policy",
+        type=Path,
+        metavar="FILE",
+        help="the policy to start from: checkpoints/policies/<candidate>.pt of a run",
     )
     parser.add_argument(
         "--segment", type=int, default=50, metavar="STEPS", help="of a segment; 0: whole episodes (%(default)s)"
@@ -90,10 +102,11 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
         raise ValueError(f"--teacher {min(unknown)}: known are {', '.join(TEACHER)}")
     asked = Preferences(
         method.name,
-        truth=names.find_name("truth", options.truth, TRUTHS),
+        truth=names.find_name("truth", options.truth or ("metric" if options.prior else "reward"), TRUTHS),
         segment=options.segment,
         selection=names.find_name("selection", options.selection, SELECTIONS) if options.selection else "",
         unsupervised=options.unsupervised,
+        prior=options.prior is not None,
     )
     asked = Preferences(**asdict(asked) | teacher)
     wanted: list[Preferences | None] = [replace(asked, budget=queries) for queries in options.queries]
@@ -104,19 +117,34 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
     overrides = numbers("--override", options.override)
     if options.iterations is not None:
         overrides["iterations"] = options.iterations
-    source = catalog.reference_reward(task) if options.reward is None else read_source(options.reward)
+    if options.reward and options.prior:
+        raise ValueError("give --reward or --prior: with --prior the teacher compares the metric")
+    file = options.reward or options.prior
+    source = catalog.reference_reward(task) if file is None else read_source(file)
     job = TrainJob(
         task,
         (source,) * (len(wanted) * len(options.seeds)),
         catalog.find_preset_name(task, options.preset, method.algorithm),
         options.seeds[0],
         overrides,
+        warm=options.policy is not None,
         seeds=tuple(seed for seed in options.seeds for _ in wanted),
         preferences=tuple(wanted) * len(options.seeds),
         revision=catalog.task(task).revision,
     )
     preset_of(job)
     return job, [f"{title}, seed {seed}" for seed in options.seeds for title in titles]
+
+
+def copy_policy(policy: Path, folder: Path, job: TrainJob) -> None:
+    """Put the policy into the training's folder, unless an interrupted run left it there. Raises ValueError."""
+    target = folder / WARM
+    if target.exists():
+        return
+    if not policy.is_file():
+        raise ValueError(f"{policy} is no file: give a checkpoints/policies/<candidate>.pt of a run on {job.task}")
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(policy, target)
 
 
 if __name__ == "__main__":

@@ -85,6 +85,6 @@ def _render_choices(field: str, summary: str, listed: SafeString, box: str = "")
 
 
 def _render_options(options: Iterable[Option]) -> SafeString:
-    rows = [(line := f"{o.name} = {format_value(o.default)}", line, o.help) for o in options]
+    rows = [(line := f"{o.name} = {format_value(o.default)}", line, o.help) for o in options if o.listed]
     listed = format_html_join("", '<li><button type="button" data-option="{}">{}</button> {}</li>', rows)
     return format_html("<ul>{}</ul>", listed) if listed else listed

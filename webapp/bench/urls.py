@@ -122,6 +122,7 @@ experiment_patterns = [
     path("<uuid:public_id>/live/", experiments.live, name="live"),
     path("<uuid:public_id>/repeat/", experiments.repeat, name="repeat"),
     path("<uuid:public_id>/retrain/", experiments.retrain, name="retrain"),
+    path("<uuid:public_id>/learn-on/", experiments.learn_on, name="learn_on"),
     path("<uuid:public_id>/winner.zip", experiments.download_winner, name="download_winner"),
     path("<uuid:public_id>/rounds.<str:ending>", experiments.rounds_figure, name="rounds_figure"),
     path("<uuid:public_id>/<str:key>/", experiments.candidate, name="candidate"),

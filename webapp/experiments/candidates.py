@@ -73,15 +73,22 @@ def find_candidates(experiment: Experiment, keys: Collection[str]) -> list[Candi
 
 
 def describe_answers(candidate: Candidate) -> str:
-    """In place of its program: from what a policy learned its reward. Answers to pairs that were skipped are none."""
+    """From what a policy learned its reward, in place of its program, or beyond it where it has one. Answers to pairs
+    that were skipped are none.
+    """
     tried = candidate.status in (Candidate.Status.TRAINED, Candidate.Status.FAILED)
     answers = candidate.sessions[-1]["labels"] if candidate.sessions else 0
     if not tried:
         so_far = f", so far from {answers}" if answers else ""
+        if candidate.source:
+            return f"Its reward is its program, and what it learns from answers about pairs of its segments{so_far}."
         return f"No program: this policy learns its reward from answers about pairs of its segments{so_far}."
     if not answers:
-        return "No program, and no answer about a pair: the training ended before a reward was learned."
+        alone = "Its program alone" if candidate.source else "No program"
+        return f"{alone}, and no answer about a pair: the training ended before a reward was learned."
     count = f"{answers:,} answer{'' if answers == 1 else 's'}"
+    if candidate.source:
+        return f"Its reward is its program, and what it learned from {count} about pairs of its segments."
     return f"No program: this policy learned its reward from {count} about pairs of its segments."
 
 

@@ -33,7 +33,7 @@ def describe_options() -> str:
     named = {method.name: method.options for method in OFFERED.values()}
     named["every method that asks a language model"] = TEMPERATURES
     lines = [
-        f"  {name}: " + "; ".join(f"{o.name}={format_value(o.default)} ({o.help})" for o in options)
+        f"  {name}: " + "; ".join(f"{o.name}={format_value(o.default)} ({o.help})" for o in options if o.listed)
         for name, options in {**named, **{f"judge {judge.name}": judge.options for judge in JUDGES.values()}}.items()
         if options
     ]

@@ -7,8 +7,9 @@ import re
 from django.db import transaction
 from django.db.models import Max
 
-from llm.methods import retrain
+from llm.methods import METHODS, OFFERED, retrain
 from simulation import catalog
+from trainer.preferences import settings
 from webapp.experiments import judges, loop
 from webapp.experiments.models import Experiment, LoopSettings
 from webapp.experiments.models.loop_settings import TrainingStart
@@ -33,7 +34,8 @@ def explain_refusal(experiment: Experiment) -> str:
 
 def copy_settings(experiment: Experiment) -> Experiment:
     """A draft with the same settings and the next free seed, not saved."""
-    draft = Experiment(overrides=experiment.overrides, **{name: getattr(experiment, name) for name in COPIED})
+    own = {"overrides": experiment.overrides, "retrains": experiment.retrains}
+    draft = Experiment(**own, **{name: getattr(experiment, name) for name in COPIED})
     draft.seed = find_next_seed(draft)
     stem = re.sub(r", seed \d+$", "", experiment.name)
     draft.name = f"{stem[: LONGEST_NAME - 18]}, seed {draft.seed}"
@@ -84,6 +86,54 @@ def start_retraining(experiment: Experiment, owner: str, preset: str, count: int
     )
     loop.start(row)
     return row
+
+
+@transaction.atomic
+def start_learning_on(experiment: Experiment, owner: str, method: str, queries: int) -> Experiment:
+    """Have the winner's policy learn on from `queries` answers about pairs: its reward is the winner's program and a
+    model. The hidden metric answers. Raises ValueError with the reason if it cannot be done.
+    """
+    winner = loop.lock(experiment.pk).winner
+    if reason := explain_learning_refusal(experiment):
+        raise ValueError(reason)
+    known = list_learning_methods(experiment)
+    if winner is None or method not in known or queries not in settings.SESSIONS:
+        counts = ", ".join(f"{count:,}" for count in settings.SESSIONS)
+        raise ValueError(f"Choose one of {', '.join(known.values())}, and one of {counts} answers.")
+    seed = find_unseen_seed(experiment)
+    given = {"reward": winner.source, "truth": "metric", "queries": queries, "episodes": retrain.EPISODES}
+    row = Experiment.objects.create(
+        name=f"{experiment.name[: LONGEST_NAME - 30]}, {known[method]}, seed {seed}",
+        task=experiment.task,
+        method=method,
+        options=METHODS[method].settings(given),
+        judge=judges.WITHOUT_PEOPLE,
+        k=1,
+        n=1,
+        preset=experiment.preset,
+        overrides=experiment.overrides,
+        seed=seed,
+        retrains=winner,
+        owner=owner,
+    )
+    loop.start(row)
+    return row
+
+
+def explain_learning_refusal(experiment: Experiment) -> str:
+    """Why its winner's policy cannot learn on from pairs; empty if it can."""
+    if experiment.winner_id is None or not experiment.medium.filmed:
+        return "There is no policy of a winner to go on with."
+    if experiment.asks_pairs or experiment.retrains_id:
+        return "Learning from pairs goes on from the winner of a search."
+    return "" if experiment.task_info.metric else f"{experiment.task_title} has no metric that a teacher could compare."
+
+
+def list_learning_methods(experiment: Experiment) -> dict[str, str]:
+    """Name -> title of the methods whose policies can go on from the winner's: those of its algorithm."""
+    algorithm = catalog.task(experiment.task).presets[experiment.preset].algorithm
+    able = (method for method in OFFERED.values() if method.asks_pairs and not method.pairs_by_vision)
+    return {method.name: method.title for method in able if method.algorithm == algorithm}
 
 
 def _find_start(experiment: Experiment, preset: str) -> str:

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from simulation import catalog
+from trainer.preferences.settings import SESSIONS
 from trainer.records import FINAL
 from webapp.experiments import repeating
 from webapp.experiments.models import Clip, Experiment
@@ -28,6 +29,10 @@ class NextSteps:
     seed_counts: tuple[int, ...]
     """With how many seeds."""
     usual_count: int
+    learning_methods: dict[str, str]
+    """By which the winner's policy can learn on from pairs; empty if it cannot."""
+    query_counts: tuple[int, ...]
+    """From how many answers."""
     vote_url: str
     can_vote: bool
     """Whether the winner has something that evaluators can look at."""
@@ -47,15 +52,18 @@ def find_next_steps(experiment: Experiment) -> NextSteps | None:
         rivals = rivals.filter(winner__in=filmed.values("candidate"))
         can_vote = can_vote and filmed.filter(candidate=experiment.winner_id).exists()
     form = f"{reverse('admin:experiments_experiment_add')}?{urlencode({'copy': str(experiment.public_id)})}"
+    can_learn = not repeating.explain_learning_refusal(experiment)
     can_retrain = not repeating.explain_retraining_refusal(experiment)
     known = catalog.task(experiment.task).presets if can_retrain else ()
     return NextSteps(
-        duplicate_url=form if experiment.searches else "",
+        duplicate_url=form if experiment.searches and not experiment.retrains_id else "",
         seed=repeating.copy_settings(experiment).seed,
         refusal=repeating.explain_refusal(experiment),
         presets={name: catalog.PRESETS[name] for name in known},
         seed_counts=repeating.SEED_COUNTS,
         usual_count=repeating.RETRAINING.k,
+        learning_methods=repeating.list_learning_methods(experiment) if can_learn else {},
+        query_counts=tuple(SESSIONS),
         vote_url=reverse("admin:votes_poll_add"),
         can_vote=can_vote,
         rivals=list(rivals.order_by("-created_at")[:MOST_RIVALS]),

@@ -9,6 +9,7 @@ from webapp.base.charts import finite
 from webapp.base.statistics.group_tests import Mean, summarize_mean
 from webapp.experiments import progress
 from webapp.experiments.models import Candidate, Experiment
+from webapp.experiments.repeating import RETRAINING
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def read_retrainings(experiment: Experiment) -> RetrainingTable | None:
     """All of this experiment's winner, or this one where it is a retraining; None without any."""
     origin = experiment.retrains or experiment.winner
     rows = [experiment] if experiment.retrains else _find_retrainings(experiment)
-    if origin is None or not rows:
+    if origin is None or not rows or experiment.asks_pairs:
         return None
     finals: dict[int, list[float]] = defaultdict(list)
     scores: dict[int, list[float]] = defaultdict(list)
@@ -74,7 +75,9 @@ def read_retrainings(experiment: Experiment) -> RetrainingTable | None:
 
 
 def _find_retrainings(experiment: Experiment) -> list[Experiment]:
-    return list(experiment.winner.retrainings.order_by("pk")) if experiment.winner else []
+    if experiment.winner is None:
+        return []
+    return list(experiment.winner.retrainings.filter(method=RETRAINING.name).order_by("pk"))
 
 
 def _mean(values: list[float]) -> Mean | None:

@@ -209,6 +209,24 @@ def retrain(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 @require_POST
 @staff_only
+def learn_on(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """Have the winner's policy learn on from answers about pairs, and go to that experiment's page."""
+    row, queries = _get_experiment(public_id), request.POST.get("queries", "")
+    method = request.POST.get("method", "")
+    try:
+        with transaction.atomic():
+            count = int(queries) if queries.isdecimal() else 0
+            new = repeating.start_learning_on(row, request.user.get_username(), method, count)
+            audit.record(request.user, "learned on", new, method=method, queries=count, winner_of=str(public_id))
+    except ValueError as error:
+        messages.warning(request, f"Nothing was started. {error}")
+        return redirect("bench:experiment", public_id)
+    messages.success(request, f"The winner’s policy learns on from {count:,} answers.")
+    return redirect("bench:experiment", new.public_id)
+
+
+@require_POST
+@staff_only
 def refilm(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     clip = get_object_or_404(Clip.objects.select_related("candidate__iteration__experiment"), pk=pk)
     if loop.refilm(clip):

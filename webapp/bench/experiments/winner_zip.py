@@ -61,7 +61,9 @@ def write_zip(experiment: Experiment) -> bytes:
         policy = file.read()
     about = {"name": experiment.name or str(experiment), "key": winner.key, "task": experiment.task}
     about |= {"method": experiment.method, "seed": str(experiment.seed), "version": provenance.get_running_version()}
-    about["reward"] = REWARD.format(**about) if winner.source else f"{describe_answers(winner)}\n"
+    program = "reward.py   that program\n" if winner.source else ""
+    learned = f"{describe_answers(winner)}\n{program}"
+    about["reward"] = learned if experiment.asks_pairs else REWARD.format(**about)
     files: dict[str, str | bytes] = {"README.txt": README.format(**about), "policy.pt": policy, "run.py": RUN}
     if winner.source:
         files["reward.py"] = winner.source

@@ -138,7 +138,7 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
     """The training job. Rounds differ in their seeds."""
     seeds, preferences = list_seeds(request), build_preferences(experiment, request)
     by_metric = request.payload.get("by_metric", False)
-    unwritten = preferences or by_metric
+    unwritten = by_metric or (preferences is not None and not preferences.prior)
     return TrainJob(
         task=experiment.task,
         sources=tuple(catalog.reference_reward(experiment.task) if unwritten else c.source for c in candidates),
@@ -176,6 +176,7 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
     if not asks:
         return None
     asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
+    asked["prior"] = asks.get("prior", False)
     if not (pairs.asks_people(experiment) or pairs.asks_vision(experiment)):
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
     steps = count_segment_steps(pairs.read_seconds(experiment), catalog.task(experiment.task))

@@ -11,7 +11,7 @@ from webapp.base.store import store
 from webapp.base.store_interface import save_copy
 from webapp.experiments import run_folder
 from webapp.experiments.kinds.train import find_training
-from webapp.experiments.models import Request
+from webapp.experiments.models import Experiment, Request
 from webapp.experiments.models.loop_settings import TrainingStart
 
 
@@ -21,6 +21,8 @@ class Start:
     """In words, for an error."""
     candidate: str = ""
     """The id of the candidate whose final policy it is; empty for the task's policy that stays up."""
+    experiment: Experiment | None = None
+    """That of the candidate."""
     file: Path | None = None
 
 
@@ -30,11 +32,14 @@ def find_start(request: Request) -> Start | None:
     None: random weights. The answer stays the same while the request is open: rounds before it are judged.
     """
     experiment = request.experiment
+    if (request.payload.get("pairs") or {}).get("prior"):
+        winner = experiment.retrains
+        return Start("the policy of the winner", winner.key if winner else "", winner and winner.iteration.experiment)
     key = request.payload.get("warm") or ""
     if not key and experiment.training_start == TrainingStart.BEST:
         key = _find_last_best(request)
     if key:
-        return Start(f"the policy of {key}", candidate=key)
+        return Start(f"the policy of {key}", key, experiment)
     if experiment.training_start == TrainingStart.RANDOM:
         return None
     file = catalog.upright_policy(experiment.task, experiment.preset)
@@ -50,7 +55,7 @@ def fetch_start(request: Request, start: Start) -> bool:
         if start.file:
             with start.file.open("rb") as file:
                 save_copy(file, target)
-        elif place := find_training(request.experiment, start.candidate):
+        elif start.experiment and (place := find_training(start.experiment, start.candidate)):
             earlier, position = place
             store.fetch(f"{earlier.run_key}/checkpoints/policies/{position}.pt", target)
     except FileNotFoundError:

@@ -40,7 +40,9 @@ class Experiment(LoopSettings):
     retrains = models.ForeignKey(
         "Candidate", null=True, on_delete=models.SET_NULL, related_name="retrainings", editable=False
     )
-    """The candidate of another experiment whose reward it trains again; null where it looks for rewards itself."""
+    """The candidate of another experiment whose reward it trains again, or whose policy learns on from pairs; null
+    where it looks for rewards itself.
+    """
     prompts = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), editable=False)
     """The sets of prompts of one's own (PREFINE_PROMPTS) that it asked with: name of the set -> name of the prompt ->
     text. Empty: Prefine's alone.
