@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llm.forms import form_of
+from llm.judges import learned
+from llm.judges.learned import Judged
 from llm.messages import trace_text
 from llm.prompts import render
 from llm.records import Message, Outcome, Problem
@@ -23,6 +25,8 @@ class Round:
     reason: str
     undecided: str = ""
     """That best and worst were drawn, and why; empty where the judge named them."""
+    ranking: str = ""
+    """What a reward model that learned from the picks says; empty without one."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,33 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
     said = [last.undecided, last.reason if shown.reasons else ""]
     if any(said):
         parts.append(render("reason", reason="\n".join(filter(None, said))))
+    if last.ranking:
+        parts.append(last.ranking)
     name = "feedback" if last.worst and shown.bad_example else "feedback_good"
     examples = join_texts("\n\n", parts)
     return make_prompt(form.chat, fill_prompt(form.prompt_name(name), problem=form.statement, examples=examples))
+
+
+def ranking_text(judged: Sequence[Judged], rounds: Sequence[Round]) -> str:
+    """How a reward model that learned from all picks ranks what the next prompt shows; empty where it learned nothing
+    or fewer than two can be ranked.
+    """
+    last = rounds[-1]
+    named = {one.best.candidate.id: f"the best of iteration {one.iteration}" for one in rounds}
+    if last.worst:
+        named[last.worst.candidate.id] = f"the worst of iteration {last.iteration}"
+    shown = [one.best for one in rounds] + ([last.worst] if last.worst else [])
+    ranked, among = learned.rank(judged, shown), learned.rank(judged, judged[-1].outcomes)
+    if len(ranked) < 2 or last.best not in among:
+        return ""
+    right, count = learned.count_foretold(judged)
+    return render(
+        "ranking",
+        ranked=", ".join(named[one.candidate.id] for one in ranked),
+        count=len(among),
+        place=among.index(last.best) + 1,
+        foretold=render("foretold", right=right, count=count) if count else "",
+    )
 
 
 def history_entry(entry: Round, shown: Feedback) -> str:

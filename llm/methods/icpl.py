@@ -7,8 +7,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from llm.feedback import AS_PUBLISHED, Feedback, Round, describe_prompt, write_prompt
+from llm.feedback import AS_PUBLISHED, Feedback, Round, describe_prompt, ranking_text, write_prompt
 from llm.forms import form_of
+from llm.judges.learned import Judged
 from llm.judges.panel import reason_text, undecided_text
 from llm.method import Method, Option
 from llm.records import Ask, Candidate, Choose, Judge, Problem, Write
@@ -26,6 +27,7 @@ def icpl(
     reasons: bool = True,
     measures: bool = False,
     diverse: bool = False,
+    ranks: bool = False,
     describe_traces: bool = False,
 ) -> Steps:
     """Algorithm 1: N times write K candidates, try them, ask for best and worst; then choose among the N bests.
@@ -35,6 +37,7 @@ def icpl(
     """
     form, shown = form_of(problem), replace(shown, reasons=reasons, measures=measures, described_traces=describe_traces)
     rounds: list[Round] = []
+    judged: list[Judged] = []
     for iteration in range(1, n + 1):
         parent = rounds[-1].best.candidate.id if rounds else None
         if diverse and not rounds:
@@ -53,6 +56,9 @@ def icpl(
             difference = yield Ask(iteration, question, make_seed(rng), "describer")
         worst = None if pick.undecided else worst  # drawn: an example of nothing
         rounds.append(Round(iteration, best, worst, difference, reason_text(pick), undecided_text(pick)))
+        judged.append(Judged(pick, tuple(seen.values())))
+        if ranks and iteration < n:
+            rounds[-1] = replace(rounds[-1], ranking=ranking_text(judged, rounds))
     if n == 1:
         return rounds[0].best.candidate.id
     winner: str = yield Choose(tuple(r.best for r in rounds))
@@ -87,6 +93,12 @@ _OPTIONS = (
         False,
         "Show the model what is measured in the films: falls, height, tilt, joints; not how far it went (not in the "
         "paper).",
+    ),
+    Option(
+        "ranks",
+        False,
+        "Show the model how a reward model, learned from all picks by numbers of the films, ranks bests and worst (not "
+        "in the paper).",
     ),
     Option("diverse", False, "Write the first K one after another, each to differ from the others (not in the paper)."),
 )

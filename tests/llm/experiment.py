@@ -36,6 +36,7 @@ HIDDEN_SCORES = (91357.0246, 86420.9753)  # planted where only the proxy judge m
 VARIANTS = [  # options that change what is asked, several at once; all of methods whose prompts hold no score
     ("icpl", {"measures": True}),
     ("icpl", {"diverse": True}),
+    ("icpl", {"ranks": True}),
     ("scaling_3d", {"negative": "uniform"}),
     ("scaling_3d", {"feedback": "programs"}),
     ("rda", {"analyst": "frames", "frames": 2, "rollouts": 2, "subtask_reflection": False}),
