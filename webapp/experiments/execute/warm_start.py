@@ -34,7 +34,8 @@ def find_start(request: Request) -> Start | None:
     experiment = request.experiment
     if (request.payload.get("pairs") or {}).get("prior"):
         winner = experiment.retrains
-        return Start("the policy of the winner", winner.key if winner else "", winner and winner.iteration.experiment)
+        found = (winner.key, winner.iteration.experiment) if winner else ("", None)
+        return Start("the policy of the winner that it goes on from", *found)
     key = request.payload.get("warm") or ""
     if not key and experiment.training_start == TrainingStart.BEST:
         key = _find_last_best(request)
