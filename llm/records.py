@@ -245,11 +245,42 @@ class Look:
     """Which of those that its Train request wanted."""
 
 
+@dataclass(frozen=True)
+class Perform:
+    """Record episodes of a policy that another experiment trained, and film them. Result: tuple[Outcome, ...]; each
+    candidate stands for one film.
+    """
+
+    iteration: int
+    candidates: tuple[Candidate, ...]
+    of: str
+    """The public id of the experiment that trained the policy."""
+    policy: str
+    """The candidate of that experiment whose final policy it is."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How far the robot in a film does what its task says, as the vision model sees it. Result: {"rating": from 1 to 5,
+    or None where the film cannot be seen; "words": the model's answer}.
+
+    The images are as many evenly spaced moments of the candidate's film as `frames`, in order, behind the last message.
+    """
+
+    iteration: int
+    messages: tuple[Message, ...]
+    candidate: str
+    frames: int
+    seed: int
+    number: int
+    """Which of the answers about this film, from 1."""
+
+
 Judged = Judge | Choose | Compare
 """The requests that a judge answers: the proxy, a model or a person."""
-Request = Write | Train | Run | Judge | Choose | Compare | Ask | Look
-KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Run, Judge, Choose, Compare, Ask, Look)}
-TRIED = ("Train", "Run")
+Request = Write | Train | Run | Judge | Choose | Compare | Ask | Look | Perform | Rate
+KINDS: dict[str, type] = {c.__name__: c for c in (Write, Train, Run, Judge, Choose, Compare, Ask, Look, Perform, Rate)}
+TRIED = ("Train", "Run", "Perform")
 """Kinds of requests whose result is the outcomes of candidates."""
 _UNASKED = ("choices", "worst", "optional")
 """Fields that say which answers are taken and how a prompt is shortened, not what is asked: they are in the payload and
@@ -298,7 +329,7 @@ def payload(request: Request) -> dict[str, Any]:
     body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}
     if isinstance(request, Train) and request.pairs and not request.pairs.prior:
         del body["pairs"]["prior"]  # came later, as _LATER
-    if isinstance(request, Train | Run):
+    if isinstance(request, Train | Run | Perform):
         body["candidates"] = [_candidate(c) for c in request.candidates]
     return body
 
@@ -338,7 +369,7 @@ def meaning(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     return about
 
 
-def from_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look:
+def from_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look | Rate:
     """The request to a model that a row holds."""
     fields = {**data, "messages": tuple(data["messages"])}
     if "optional" in data:

@@ -17,7 +17,7 @@ from llm.backend import LOST, ChatBackend, OnReply, Reply, Watch, hash_images
 from llm.errors import ModelError, TooLong
 from llm.messages import inputs_text
 from llm.prompts import render
-from llm.records import Ask, Candidate, Look, Message, Problem, Write, canonical
+from llm.records import Ask, Candidate, Look, Message, Problem, Rate, Write, canonical
 from llm.shortening import Attempt, Conversation, shorten
 
 REPAIRS = 2  # at most, for each answer
@@ -375,7 +375,7 @@ def too_few_text(got: int, wanted: int, asked: int, refused: Sequence[Refused]) 
 
 def ask(
     backend: ChatBackend,
-    request: Ask | Look,
+    request: Ask | Look | Rate,
     saved: Sequence[Reply] = (),
     on_call: OnReply | None = None,
     images: Sequence[str] = (),

@@ -73,6 +73,25 @@ def _plain(job: TrainJob) -> dict[str, Any]:
     return described
 
 
+def record(policy: Path, episodes: Iterable[tuple[int, Path]]) -> subprocess.Popen[str]:
+    """Start recording episodes of a policy, each by its seed into a rollout file. The process says on its stderr what
+    fails, and reads no reward function.
+    """
+    command = [sys.executable, "-m", "trainer.commands.record", str(Path(policy).resolve())]
+    for seed, rollout in episodes:
+        command += [str(seed), str(Path(rollout).resolve())]
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+        env=clean_environment(),
+        start_new_session=True,
+    )
+
+
 def film(pairs: Iterable[tuple[Path, Path]]) -> subprocess.Popen[str]:
     """Start filming (rollout file, clip file) pairs; one JSON line per clip on the process's stdout."""
     command = [sys.executable, "-m", "simulation.film"]

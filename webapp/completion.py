@@ -25,6 +25,7 @@ OPTIONS = {
     "run": f"--task --problem --method --option --k --n {SETTINGS} --start {SHARED} {BUDGETS} --name --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report"
     " --retrain --contrasts --controls --estimate --as-published",
+    "align": "--model --videos --answers --pictures",
     "train": f"--task --reward --preset --algorithm --iterations --seed --seeds {SHARED} --out --override",
     "learn": "--task --baseline --queries --preset --truth --reward --prior --policy --segment --selection --teacher"
     " --unsupervised --beside --iterations --seeds --out --override",

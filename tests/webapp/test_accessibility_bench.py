@@ -74,6 +74,7 @@ pages = {
     "comparisons:index": [[]],
     "comparisons:new": [[]],
     "comparisons:comparison": [[comparison.public_id]],
+    "comparisons:alignment": [[comparison.public_id]],
     "votes:index": [[]],
     "votes:poll": [[open_poll.public_id], [cast.poll.public_id]],
     "votes:pairs": [[poll_rows.poll(0, opened=False).public_id]],

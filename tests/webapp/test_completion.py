@@ -15,7 +15,7 @@ from benchmarks import command as benchmark
 from llm import replay
 from trainer.commands import check, train
 from webapp import completion
-from webapp.comparisons.management.commands import compare
+from webapp.comparisons.management.commands import align, compare
 from webapp.experiments.management.commands import run_experiment
 from webapp.management.commands import copy_store, restore, worker
 
@@ -70,7 +70,7 @@ def test_the_last_line_installs_it():
 
 def help_of(verb, capsys, monkeypatch):
     """The usage of a verb, from its program or, where it is one of bash's, from the launcher."""
-    commands = {"run": run_experiment, "compare": compare, "worker": worker, "restore": restore}
+    commands = {"run": run_experiment, "compare": compare, "align": align, "worker": worker, "restore": restore}
     commands["copy-store"] = copy_store
     if verb in commands:
         return commands[verb].Command().create_parser("prefine", verb).format_usage()

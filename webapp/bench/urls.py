@@ -5,6 +5,7 @@ from django.urls.converters import StringConverter
 
 from webapp.bench.account import views as account
 from webapp.bench.audit import views as audit
+from webapp.bench.comparisons import alignment
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import single_exports
 from webapp.bench.data import views as data
@@ -55,6 +56,7 @@ comparison_patterns = [
     path("", comparisons.index, name="index"),
     path("new/", comparisons.new, name="new"),
     path("<uuid:public_id>/", comparisons.comparison, name="comparison"),
+    path("<uuid:public_id>/alignment/", alignment.show_alignment, name="alignment"),
     path("<uuid:public_id>/do/<str:action>/", comparisons.act, name="act"),
     path("<uuid:public_id>/files/<str:name>", comparisons.file, name="file"),
 ]

@@ -15,14 +15,15 @@ from typing import Any
 from webapp.base.csv_cells import format_table, from_cell
 from webapp.comparisons.experiment_results import Result, Round, Score
 from webapp.comparisons.plan import Cell, Plan
+from webapp.experiments.alignment import Alignment
 from webapp.experiments.models import Experiment
 
 IDENTITY = ("task", "method", "label", "experiment")
 SUMMARY = (
     *("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts", "training_seconds", "gpu_seconds"),
-    *("n_scores", "score"),
+    *("n_scores", "score", "alignment", "alignment_people"),
 )
-REFERENCES = ("task", "reward", "policies", "score", "each")
+REFERENCES = ("task", "reward", "policies", "score", "each", "public_id")
 EXPERIMENTS = (
     *IDENTITY,
     "public_id",
@@ -48,8 +49,12 @@ EXPERIMENTS = (
     "offline_writer_answers",
     "score",
     "retrained",
+    *("alignment", "alignment_by", "alignment_answers", "alignment_people", "alignment_people_answers"),
 )
-ADDED_LATER = ("gpu_seconds", "ended_early", "offline_writer_answers", "score", "retrained")
+ADDED_LATER = (
+    *("gpu_seconds", "ended_early", "offline_writer_answers", "score", "retrained"),
+    *("alignment", "alignment_by", "alignment_answers", "alignment_people", "alignment_people_answers"),
+)
 """Columns that reports of earlier versions lack; their values are unknown."""
 ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 READ_BACK = ("experiments.csv", "rounds.csv")
@@ -59,11 +64,18 @@ Row = dict[str, str]
 
 
 def write_tables(
-    folder: Path, results: Sequence[Result], scores: Sequence[Score], references: Mapping[tuple[str, str], Any]
+    folder: Path,
+    results: Sequence[Result],
+    scores: Sequence[Score],
+    references: Mapping[tuple[str, str], Any],
+    ids: Mapping[tuple[str, str], uuid.UUID],
 ) -> None:
-    """Replace each file as a whole, so that a reader never finds half of it."""
+    """Replace each file as a whole, so that a reader never finds half of it. `ids`: of the references' experiments."""
     if references:
-        rows = [(*one, len(each), sum(each) / len(each), " ".join(map(repr, each))) for one, each in references.items()]
+        rows = [
+            (*one, len(each), sum(each) / len(each), " ".join(map(repr, each)), ids[one])
+            for one, each in references.items()
+        ]
         _write_table(folder / "references.csv", REFERENCES, rows)
     _write_table(folder / "summary.csv", SUMMARY, [_build_summary_row(score) for score in scores])
     _write_table(
@@ -79,7 +91,8 @@ def _identify(result: Result) -> tuple[Any, ...]:
 def _build_summary_row(score: Score) -> tuple[Any, ...]:
     who = (score.task, score.arm.method, score.arm.label)
     spent = (score.mean_of("train_seconds"), score.mean_of("gpu_seconds"))
-    return *who, len(score.values), score.fts, score.mean, score.deviation, *spent, len(score.scores), score.score
+    held = (len(score.values), score.fts, score.mean, score.deviation, *spent, len(score.scores), score.score)
+    return *who, *held, score.alignment, score.alignment_people
 
 
 def _build_experiment_row(result: Result) -> tuple[Any, ...]:
@@ -89,8 +102,22 @@ def _build_experiment_row(result: Result) -> tuple[Any, ...]:
     identity = (result.public_id, result.status, result.seed)
     details = (result.version, result.machine, result.code_diversity, result.film_diversity, result.gpu_seconds)
     retrained = " ".join(map(repr, result.retrained))
-    last = (result.ended_early or None, result.offline_calls, result.score, retrained)
+    last = (result.ended_early or None, result.offline_calls, result.score, retrained, *_list_ratings(result.alignment))
     return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details, *last
+
+
+def _list_ratings(found: Alignment) -> tuple[Any, ...]:
+    return found.rate, found.by, found.answers or None, found.people, found.people_answers or None
+
+
+def _parse_ratings(row: Row) -> Alignment:
+    return Alignment(
+        rate=_parse_number(row.get("alignment", "")),
+        by=row.get("alignment_by", ""),
+        answers=int(row.get("alignment_answers") or 0),
+        people=_parse_number(row.get("alignment_people", "")),
+        people_answers=int(row.get("alignment_people_answers") or 0),
+    )
 
 
 def _build_round_row(result: Result, r: Round) -> tuple[Any, ...]:
@@ -135,10 +162,10 @@ def _read_report(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
     return parse_report(plan, {name: (folder / name).read_bytes().decode() for name in READ_BACK}, str(folder))
 
 
-def read_ids(folder: Path) -> set[uuid.UUID]:
-    """The ids of the experiments in a report; none where their table cannot be read."""
+def read_ids(folder: Path, table: str = "experiments.csv") -> set[uuid.UUID]:
+    """The ids of the experiments in a table of a report; none where it cannot be read."""
     try:
-        rows = csv.DictReader(io.StringIO((folder / "experiments.csv").read_text()))
+        rows = csv.DictReader(io.StringIO((folder / table).read_text()))
         return {uuid.UUID(row["public_id"]) for row in rows}
     except (OSError, ValueError, KeyError):
         return set()
@@ -192,6 +219,7 @@ def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str, 
         gpu_seconds=_parse_number(row.get("gpu_seconds", "")),
         ended_early=bool(row.get("ended_early")),
         offline_calls=int(written) if (written := row.get("offline_writer_answers", "")) else None,
+        alignment=_parse_ratings(row),
         evaluated=evaluated,
         retrained=tuple(map(float, row.get("retrained", "").split())) if evaluated else (),
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,

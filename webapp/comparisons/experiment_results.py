@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean, stdev
 from typing import Any
 
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Func, IntegerField, Max, Q, QuerySet, Sum
+from django.db.models import Count, QuerySet
 
-from llm.methods import ASKING_PAIRS
 from webapp.comparisons.arms import Arm
 from webapp.comparisons.plan import Plan
+from webapp.experiments.alignment import NONE, Alignment, read_alignments
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
 from webapp.experiments.resource_use import Usage, read_usage
@@ -22,9 +22,6 @@ from webapp.experiments.resource_use import Usage, read_usage
 MADE_BY_FIELD = "progress__made_by"
 GPU_DEVICES = ("cuda", "bridge:isaacgym")
 """How the names of devices begin that compute physics or networks on a GPU."""
-SETTINGS = ("experiment__task", "experiment__preset")
-REMEMBERED_EXPERIMENTS = 20
-"""The seconds of a candidate are an average over this many experiments."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +82,8 @@ class Result:
     """Whether its score is that of policies without exploration (Plan.is_evaluated); else it is the TS."""
     retrained: tuple[float, ...] = ()
     """The score of each policy that was trained with the winner's reward and another seed; empty before that."""
+    alignment: Alignment = NONE
+    """How far its policies do what the task says, where somebody rated their films."""
     sessions: tuple[Mapping[str, Any], ...] = ()
     """Of a policy that learned from answers about pairs; reports do not keep them."""
     folder: str = ""
@@ -139,6 +138,18 @@ class Score:
         return mean(self.scores.values()) if self.scores else None
 
     @property
+    def alignment(self) -> float | None:
+        """The mean of those that a vision model rated."""
+        rates = [r.alignment.rate for r in self.results if r.alignment.rate is not None]
+        return mean(rates) if rates else None
+
+    @property
+    def alignment_people(self) -> float | None:
+        """The mean of those that people rated."""
+        rates = [r.alignment.people for r in self.results if r.alignment.people is not None]
+        return mean(rates) if rates else None
+
+    @property
     def ended_early(self) -> int:
         """How many of these experiments were."""
         return sum(result.ended_early for result in self.results)
@@ -182,7 +193,7 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
     rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
     queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
     sessions = {experiment: tuple(held) for experiment, held in _read_sessions(keys)}
-    evaluated = read_evaluations(keys)
+    evaluated, aligned = read_evaluations(keys), read_alignments(list(rows))
     found = []
     for cell in plan.cells():
         number = plan.public_id(cell)
@@ -216,6 +227,7 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
                 sessions=sessions.get(row.pk, ()),
                 evaluated=plan.is_evaluated(cell),
                 retrained=evaluated.get(scored.pk, ()) if scored and plan.is_evaluated(cell) else (),
+                alignment=aligned.get(scored.public_id, NONE) if scored else NONE,
             )
             found.append(result)
     return found
@@ -346,43 +358,3 @@ def count_pairs(kind: str, payload: Mapping[str, Any], result: Any) -> int:
     """
     judgement = KINDS[kind].judgement
     return judgement.count_pairs(payload, result) if judgement and result is not None else 0
-
-
-def measure_seconds_per_candidate(plan: Plan, settings: Iterable[tuple[str, str]]) -> dict[tuple[str, str], float]:
-    """By task and preset, the seconds of all jobs of a candidate: writing, asking, training, filming.
-
-    Averaged over the newest experiments on the task with the plan's other settings and writing model; tasks without any
-    are left out, and methods that learn a reward while they train. Two queries, however many tasks there are.
-    """
-    wanted = set(settings)
-    tasks, presets = {task for task, _ in wanted}, {preset for _, preset in wanted}
-    like = Q(experiment__task__in=tasks, experiment__preset__in=presets, experiment__overrides=dict(plan.overrides))
-    like &= ~Q(experiment__method__in=ASKING_PAIRS)
-    done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1).order_by()
-    trained = done.filter(kind=Job.Kind.TRAIN).values_list(*SETTINGS, "experiment").annotate(newest=Max("pk"))
-    lately: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for task, preset, experiment, _ in trained.order_by("-newest"):
-        lately[task, preset].append(experiment)
-    newest = [experiment for own in lately.values() for experiment in own[:REMEMBERED_EXPERIMENTS]]
-    found = done.filter(experiment__in=newest).values_list(*SETTINGS)
-    sums = found.annotate(
-        took=Sum(
-            ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField()),
-            filter=~Q(kind=Job.Kind.FILM, percent__lt=100),
-        ),
-        count=Sum(_CandidateCount("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
-    )
-    paces = {(task, preset): took.total_seconds() / count for task, preset, took, count in sums if took and count}
-    return {place: seconds for place, seconds in paces.items() if place in wanted}
-
-
-class _CandidateCount(Func):
-    """SQL: how many candidates a request's payload lists."""
-
-    output_field = IntegerField()
-    template = "JSON_ARRAY_LENGTH(%(expressions)s, '$.candidates')"
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(
-            compiler, connection, template="JSONB_ARRAY_LENGTH(%(expressions)s -> 'candidates')", **context
-        )

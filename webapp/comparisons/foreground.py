@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.db.models import Count
 
-from webapp.comparisons import experiment_results, follow_ups
+from webapp.comparisons import follow_ups, pace
 from webapp.comparisons.follow_ups import OVER, Step
 from webapp.comparisons.plan import Plan
 from webapp.experiments import headless, loop
@@ -50,7 +50,7 @@ def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
         if not ended:
             place = step.task, step.preset
             left[place] = left.get(place, 0) + max(0, step.candidates - done)
-    paces = experiment_results.measure_seconds_per_candidate(plan, left)
+    paces = pace.measure_seconds_per_candidate(plan, left)
     known = left.keys() == paces.keys()
     return State(finished, total, spent, budget, sum(left[place] * paces[place] for place in left) if known else None)
 

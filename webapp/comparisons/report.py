@@ -13,9 +13,10 @@ from llm.methods.retrain import EPISODES
 from trainer.machine import describe_machine
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
-from webapp.comparisons import csv_tables, experiment_results, findings, published, record, report_figures
+from webapp.comparisons import alignments, csv_tables, experiment_results, findings, published, record, report_figures
 from webapp.comparisons.accuracy import measure_accuracies
 from webapp.comparisons.claim_sections import SCORE_TEXT, build_aggregates, build_claims
+from webapp.comparisons.cost_tables import build_costs_table, build_printed_costs_table
 from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.findings import Evidence, References
 from webapp.comparisons.markdown import format_known_mean, format_mean, format_number, format_spread, render_table
@@ -82,12 +83,13 @@ def write_report(
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
     references = experiment_results.read_references(plan)
-    csv_tables.write_tables(folder, results, scores, references)
+    aligned = alignments.read_references(plan)
+    csv_tables.write_tables(folder, results, scores, references, {one: plan.reference_id(*one) for one in references})
     evidence = findings.gather(plan, scores, references, find_unread(plan))
-    drawn = {task: report_figures.build_charts(task, scores, references) for task in plan.tasks}
+    drawn = {task: report_figures.build_charts(task, scores, references, aligned) for task in plan.tasks}
     pictures = {task: report_figures.write_figures(charts, folder) for task, charts in drawn.items()}
     pictures[""] = report_figures.write_figures(report_figures.build_evidence_charts(plan, evidence), folder)
-    text = render_markdown(plan, results, scores, pictures, references, evidence, versions)
+    text = render_markdown(plan, results, scores, pictures, references, evidence, versions, aligned)
     path = folder / "report.md"
     csv_tables.replace_file(path, text)
     return path
@@ -104,6 +106,7 @@ def render_markdown(
     references: References = NO_REFERENCES,
     evidence: Evidence | None = None,
     versions: Sequence[record.Version] = (),
+    aligned: alignments.Aligned = alignments.NOBODY,
 ) -> str:
     """The whole report as one text."""
     media = list(dict.fromkeys(get_medium(task) for task in plan.tasks))
@@ -124,11 +127,12 @@ def render_markdown(
     ]
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
-        parts += [f"## {task}", _build_scores_table(own, plan, references), _build_costs_table(own)]
-        if costs := _build_printed_costs_table(own):
+        parts += [f"## {task}", _build_scores_table(own, plan, references), build_costs_table(own)]
+        if costs := build_printed_costs_table(own):
             parts.append(costs)
         if learned := _build_learning_table(own):
             parts += [LEARNING_TEXT, learned]
+        parts += alignments.build_section(task, alignments.list_rows(task, own, references, aligned), own)
         if not evaluated and (tests := _build_tests(own)):
             parts.append(tests)
         parts += [f"![{name}]({name})" for name in pictures.get(task, [])]
@@ -274,64 +278,6 @@ def _build_published_table(scores: Sequence[Score], plan: Plan) -> str:
     found += published.find_references(scores[0].task) if scores else []
     rows = [[r.method, r.shown, r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
     return render_table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""
-
-
-def _build_costs_table(scores: Sequence[Score]) -> str:
-    """Means over the finished experiments of each arm."""
-    rows = []
-    for score in scores:
-        runs = score.results
-        if not runs:
-            continue
-        costs = [r.cost for r in runs]
-        known = [c for c in costs if c is not None]
-        rows.append(
-            [
-                score.arm.label,
-                format_mean([r.queries for r in runs]),
-                format_mean([r.failed for r in runs]),
-                format_mean([r.calls for r in runs]),
-                "-" if (offline := score.mean_of("offline_calls")) is None else f"{offline:.1f}",
-                format_mean([r.prompt_tokens for r in runs]),
-                format_mean([r.completion_tokens for r in runs]),
-                f"{sum(known) / len(known):.4f}" if len(known) == len(costs) else "?",
-                format_mean([r.train_seconds for r in runs]),
-                "-" if (on_gpu := score.mean_of("gpu_seconds")) is None else f"{on_gpu:.0f}",
-                format_known_mean([r.code_diversity for r in runs]),
-                format_known_mean([r.film_diversity for r in runs]),
-            ]
-        )
-    head = ["per experiment", "queries", "untrainable", "answers of language models", "of the offline writer"]
-    return render_table(
-        [
-            *head,
-            "input tokens",
-            "output tokens",
-            "US dollars",
-            "training s (wall time)",
-            "of these on a GPU",
-            "diversity of programs",
-            "of films",
-        ],
-        rows,
-    )
-
-
-def _build_printed_costs_table(scores: Sequence[Score]) -> str:
-    """Tokens and dollars of a candidate as the RF-Agent paper prints them for 80, beside those of here."""
-    rows = []
-    for score in scores:
-        printed = published.find_costs(score.task, score.arm)
-        if not printed or not score.results:
-            continue
-        held = {"input tokens": [r.prompt_tokens for r in score.results]}
-        held["output tokens"] = [r.completion_tokens for r in score.results]
-        for name, values in held.items():
-            here = sum(values) / len(values) / score.arm.candidates
-            there = float(printed[name].value) / published.PRINTED_CANDIDATES
-            rows.append([score.arm.label, name, f"{here:.0f}", f"{there:.0f}", printed[name].note])
-    head = ["of a candidate", "", "here", "in the RF-Agent paper", "printed for"]
-    return render_table(head, rows) if rows else ""
 
 
 def _build_learning_table(scores: Sequence[Score]) -> str:

@@ -8,7 +8,7 @@ from statistics import mean, stdev
 
 from webapp.base.charts import Chart, Series, to_svg
 from webapp.base.statistics import aggregates
-from webapp.comparisons import csv_tables
+from webapp.comparisons import alignments, csv_tables
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.findings import Evidence, Finding, References
 from webapp.comparisons.plan import REFERENCES, Plan
@@ -23,13 +23,17 @@ def write_figures(charts: Sequence[Chart], folder: Path) -> list[str]:
     return [f"{chart.slug}.svg" for chart in charts]
 
 
-def build_charts(task: str, scores: Sequence[Score], references: References) -> list[Chart]:
+def build_charts(
+    task: str, scores: Sequence[Score], references: References, aligned: alignments.Aligned = alignments.NOBODY
+) -> list[Chart]:
     """The figures of a task; none before an experiment has finished."""
     scored = [score for score in scores if score.task == task and score.values]
     if not scored:
         return []
     evaluated = any(result.retrained for score in scored for result in score.results)
     own = [build_evaluation_chart(task, scored, references)] if evaluated else []
+    rated = alignments.list_rows(task, scored, references, aligned)
+    own += [alignments.build_chart(task, rated)] if rated else []
     return [*own, build_curves_chart(task, scored), build_scores_chart(task, scored)]
 
 

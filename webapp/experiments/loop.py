@@ -248,7 +248,7 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
     if isinstance(asked, Judged):
         return _judge_request(experiment, request, asked, created)
     Iteration.objects.update_or_create(experiment=experiment, number=asked.iteration, defaults={"aside": False})
-    if isinstance(asked, records.Train):
+    if isinstance(asked, records.Train | records.Perform):
         save_candidates(experiment, asked.candidates)  # those that no model wrote have no rows yet
     jobs.add(experiment, KINDS[kind].job, request)
     pairs.wait_if_open(experiment, request)

@@ -6,3 +6,7 @@ from django.dispatch import Signal
 
 training_begins = Signal()
 """A worker is about to read the files of an experiment's training. Sent with `experiment`."""
+ratings_requested = Signal()
+"""What people have said of films of policies is asked for. Sent with `of`, the public ids of experiments; a receiver
+returns {public id: (alignment rate, number of ratings)}.
+"""

@@ -162,7 +162,7 @@ TABLES = (
             "experiment": link(),
             "step": keep("Step of the method, from 0."),
             "slot": keep("Place within a step of concurrent requests."),
-            "kind": keep("Write, Train, Judge, Choose, Compare, Ask or Look (docs/architecture.md)."),
+            "kind": keep("Write, Train, Judge, Choose, Compare, Ask, Look, Perform or Rate (docs/architecture.md)."),
             "fingerprint": keep("SHA-256 of kind, payload and options."),
             "payload": keep("The request: prompts, candidates, seed."),
             "status": keep("open, done, failed, or aside: of an earlier flow of the method, and not taken over."),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from llm import methods
 from webapp.base.charts import Chart
-from webapp.comparisons import experiment_results, findings, planned_queries, published, report_figures
+from webapp.comparisons import alignments, experiment_results, findings, planned_queries, published, report_figures
 from webapp.comparisons.accuracy import Accuracy, measure_accuracies
 from webapp.comparisons.arms import Arm
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
@@ -20,6 +20,7 @@ from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import REFERENCES, Plan
 from webapp.comparisons.unread import find_unread
 from webapp.experiments import progress
+from webapp.experiments.alignment import NONE, Alignment
 from webapp.experiments.models import Experiment
 from webapp.problems.media import get_medium
 
@@ -66,6 +67,7 @@ class ReferenceRow:
     each: tuple[float, ...]
     mean: float | None
     normalised: float | None
+    alignment: Alignment
 
 
 @dataclass(frozen=True)
@@ -76,15 +78,26 @@ class TaskScores:
     """The scores of Human and Sparse here, by task and name; empty before they are known."""
     evaluated: bool
     """Whether winners are trained again on this task."""
+    aligned: alignments.Aligned
+    """How Human and Sparse were rated."""
+
+    @property
+    def rated(self) -> bool:
+        """Whether anybody rated films of its policies."""
+        scores = [row.score for row in self.rows]
+        return bool(alignments.list_rows(self.task, scores, self.references, self.aligned))
 
     @property
     def charts(self) -> list[Chart]:
-        return report_figures.build_charts(self.task, [row.score for row in self.rows], self.references)
+        return report_figures.build_charts(self.task, [row.score for row in self.rows], self.references, self.aligned)
 
     @property
     def reference_rows(self) -> list[ReferenceRow]:
         rows = [(name, self.references.get((self.task, name), ())) for name in REFERENCES if self.evaluated]
-        return [ReferenceRow(name, tuple(each), *self._summarize(each)) for name, each in rows]
+        return [
+            ReferenceRow(name, tuple(each), *self._summarize(each), self.aligned.get((self.task, name), NONE))
+            for name, each in rows
+        ]
 
     def _summarize(self, values: Sequence[float]) -> tuple[float | None, float | None]:
         mean = _compute_mean(values)
@@ -126,6 +139,11 @@ class ComparisonOverview:
     def charts(self) -> list[Chart]:
         """All figures that it can be asked for."""
         return [*self.evidence_charts, *(chart for scores in self.tasks for chart in scores.charts)]
+
+    @property
+    def films_robots(self) -> bool:
+        """Whether any of its tasks is a robot's."""
+        return any(get_medium(scores.task).filmed for scores in self.tasks)
 
     @property
     def lacks_records(self) -> bool:
@@ -185,13 +203,14 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
         PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(key), *known.get(key, ("", False))) for c, key in ids
     )
     running = next((p.experiment for p in experiments if p.experiment is not None and p.experiment.live), None)
-    references = experiment_results.read_references(plan)
+    references, aligned = experiment_results.read_references(plan), alignments.read_references(plan)
     tasks = tuple(
         TaskScores(
             task,
             tuple(_build_row(score, plan, references) for score in scores if score.task == task),
             references,
             bool(plan.retrain) and get_medium(task).filmed,
+            aligned,
         )
         for task in plan.tasks
     )

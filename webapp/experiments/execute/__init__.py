@@ -9,7 +9,7 @@ from typing import Any
 
 from webapp.base import logs
 from webapp.experiments import leases, loop
-from webapp.experiments.execute import answer_pairs, ask, film, film_pairs, train, write
+from webapp.experiments.execute import answer_pairs, ask, film, film_pairs, perform, rate, train, write
 from webapp.experiments.execute.run import run as test
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Job
@@ -33,6 +33,8 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "judge": partial(ask.ask_model, ask.build_judgement),
     "train": train.train,
     "run": test,
+    "perform": perform.perform,
+    "rate": rate.rate,
 }
 """By `Kind.executor` (webapp.experiments.kinds); four kinds of jobs belong to no kind of request."""
 WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM, Job.Kind.PAIRS, Job.Kind.ANSWER)

@@ -41,7 +41,7 @@ UNSEEN_NOTE = (
 class Question:
     """What to ask with which pictures; `read` takes the result from a reply, None if it holds none."""
 
-    ask: records.Ask | records.Look
+    ask: records.Ask | records.Look | records.Rate
     read: Callable[[str], Any]
     images: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()

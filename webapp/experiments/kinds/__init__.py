@@ -5,11 +5,11 @@ in webapp/experiments/execute/ if no existing one can answer it.
 from __future__ import annotations
 
 from webapp.experiments.kind import Judgement, Kind
-from webapp.experiments.kinds import ask, choose, compare, judge, look, run, train, write
+from webapp.experiments.kinds import ask, choose, compare, judge, look, perform, rate, run, train, write
 from webapp.experiments.models import LanguageModel, Request
 
 KINDS: dict[str, Kind] = {
-    module.KIND.name: module.KIND for module in (write, train, run, judge, ask, look, compare, choose)
+    module.KIND.name: module.KIND for module in (write, train, run, judge, ask, look, compare, choose, perform, rate)
 }
 """By the name that rows keep."""
 JUDGED_KINDS = tuple(kind.name for kind in KINDS.values() if kind.judgement)

@@ -11,6 +11,7 @@ from trainer.records import FINAL
 from webapp.experiments import events, jobs
 from webapp.experiments.candidates import set_tried_statuses
 from webapp.experiments.kind import Kind
+from webapp.experiments.kinds import perform
 from webapp.experiments.models import Candidate, Experiment, Job, Request
 
 
@@ -21,12 +22,12 @@ def record_result(experiment: Experiment, request: Request, result: list[dict[st
 
 
 def find_requests(experiment: Experiment) -> QuerySet[Request]:
-    """The experiment's Train requests; each has a training folder."""
-    return experiment.requests.filter(kind=KIND.name)
+    """The experiment's requests whose files lie in a folder of their own: trainings, and recordings of policies."""
+    return experiment.requests.filter(kind__in=(KIND.name, perform.KIND.name))
 
 
 def find_training(experiment: Experiment, key: str) -> tuple[Request, int] | None:
-    """The request that trained this candidate id, with its position there; None if there is none."""
+    """The request that trained or recorded this candidate id, with its position there; None if there is none."""
     for request in sorted(find_requests(experiment), key=lambda row: row.status == Request.Status.ASIDE):
         ids = [row["id"] for row in request.payload["candidates"]]
         if key in ids:

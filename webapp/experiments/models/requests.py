@@ -79,6 +79,8 @@ class Job(models.Model):
         """Films the segments of a session's pairs; its percent is the session's number."""
         ANSWER = "answer"
         """Has a vision model answer these pairs; its percent is the session's number, too."""
+        PERFORM = "perform"
+        """Records episodes of a policy that another experiment trained; a film job follows."""
 
     class Status(models.TextChoices):
         QUEUED = "queued"
@@ -92,6 +94,7 @@ class Job(models.Model):
     QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"} | {
         "pairs": "film",
         "answer": "llm",
+        "perform": "film",
     }
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")

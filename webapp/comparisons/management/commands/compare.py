@@ -23,6 +23,7 @@ from webapp.comparisons import (
     findings,
     follow_ups,
     foreground,
+    pace,
     planned_queries,
     record,
     report,
@@ -311,7 +312,7 @@ def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result
                 f"{task:<16} {one.label:<40} {shape:>12} {describe_queries(task, one):>8} {len(ids):>12} {len(over):>9}"
             )
     lines += describe_elsewhere(rows, elsewhere)
-    paces = experiment_results.measure_seconds_per_candidate(plan, plan.settings)
+    paces = pace.measure_seconds_per_candidate(plan, plan.settings)
     known = ", ".join(
         f"{task}{f' ({preset})' if preset != plan.preset else ''} {paces[task, preset]:.1f} s a candidate"
         for task, preset in plan.settings

@@ -1,0 +1,200 @@
+"""RDA's alignment rate: films of policies, a vision model's ratings, and what reports and pages make of them."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from django.conf import LazySettings
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.test import Client
+
+from llm.judges.alignment import read_rating
+from simulation import catalog
+from tests.llm.faulty import completion, serving
+from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
+from tests.webapp.comparison_plans import plan_of
+from tests.webapp.fake_workers import advance, create_experiment, do_work
+from tests.webapp.test_comparison_evaluation import run_all
+from trainer.records import TrainJob
+from webapp.base.store import store
+from webapp.comparisons import csv_tables, experiment_results, report
+from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.models import Comparison
+from webapp.experiments import alignment, execute, loop, request_results
+from webapp.experiments.alignment import Alignment, Order
+from webapp.experiments.execute.train import read_outcomes
+from webapp.experiments.models import Clip, Experiment, Iteration, LanguageModel, Request
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat"), pytest.mark.slow]
+REWARD = catalog.reference_reward("Cartpole")
+
+
+@pytest.fixture(autouse=True)
+def own_folder(settings: LazySettings, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+
+
+def retrained(policies: int = 2) -> Experiment:
+    """A finished retraining, whose policies are not kept."""
+    options = {"reward": REWARD, "episodes": 2, "films": False}
+    row = create_experiment(name="Retrained", method="retrain", options=options, k=policies, n=1)
+    loop.start(row)
+    do_work(row)
+    return row
+
+
+def rate(of: Experiment, ratings: list[list[int | None]], model: LanguageModel | None = None) -> Experiment:
+    """The films of the first policy with these ratings each, as the order's jobs would leave them."""
+    model = model or LanguageModel.objects.get_or_create(name="Eye", defaults={"kind": "openai", "model": "eye"})[0]
+    row = alignment.draft(of, Order(model, videos=len(ratings), answers=len(ratings[0])))
+    assert row is not None
+    row.status = Experiment.Status.FINISHED
+    row.save()
+    for film, given in enumerate(ratings, 1):
+        for number, rating in enumerate(given, 1):
+            payload = {
+                "iteration": 1,
+                "candidate": f"1-{film}",
+                "number": number,
+                "messages": [],
+                "frames": 50,
+                "seed": 1,
+            }
+            Request.objects.create(
+                experiment=row,
+                step=2,
+                slot=20 * film + number,
+                kind="Rate",
+                payload=payload,
+                status="done",
+                result={"rating": rating, "words": "It swings."},
+            )
+    return row
+
+
+@pytest.mark.parametrize(
+    ("text", "rating"),
+    [
+        ("It runs.\n\nRating: 4", 4),
+        ("**Rating: 5/5**", 5),
+        ("Rating: <2>", 2),
+        ("A rating of 3 would be kind.\nRating: 1", 1),
+        ("A rating of 3 would be kind.", None),
+        ("Rating: 6", None),
+        ("Rating: 45", None),
+        ("", None),
+    ],
+)
+def test_the_rating_is_a_line_of_its_own(text: str, rating: int | None) -> None:
+    assert read_rating(text) == rating
+
+
+def test_every_film_counts_alike_and_unseen_ones_do_not_count() -> None:
+    row = retrained()
+    rate(row, [[5, 5, 5, 4], [1, None, None, None], [None, None, None, None]])
+    found = alignment.read_alignments([row.public_id])
+    assert found == {row.public_id: Alignment((4.75 + 1) / 2 / 5, "Eye", films=2, answers=5)}
+
+
+def test_the_newest_order_counts_and_one_for_films_alone_changes_nothing() -> None:
+    row, other = retrained(), LanguageModel.objects.create(name="Sharp", kind="openai", model="sharp")
+    rate(row, [[5]])
+    rate(row, [[2]], other)
+    assert alignment.read_alignments([row.public_id])[row.public_id].by == "Sharp"
+    films = alignment.draft(row, Order(None))
+    assert films is not None and films.options["answers"] == 0 and (films.k, films.n) == (5, 2)
+    films.status = Experiment.Status.FINISHED
+    films.save()
+    assert alignment.read_alignments([row.public_id])[row.public_id].rate == pytest.approx(0.4)
+
+
+def put_policy(row: Experiment, folder: Path) -> None:
+    """A policy that has hardly learned, in the place of the first one."""
+    job = TrainJob("Cartpole", CARTPOLE[:1], overrides=SHORT | {"iterations": 1}, film_at=())
+    lockstep, _ = trained(folder, job)
+    key = f"{row.requests.get(kind='Train').run_key}/checkpoints/policies/0.pt"
+    store.publish(key, lockstep.job_dir / "checkpoints" / "policies" / "0.pt")
+
+
+def test_the_command_films_a_policy_and_asks_the_vision_model_of_each_film_several_times(
+    tmp_path: Path,
+) -> None:
+    row, said = retrained(policies=1), iter(["It swings.\nRating: 4", "no line", "Rating: 2"])
+    put_policy(row, tmp_path / "run")
+    words = ["--model", "Eye", "--videos", "1", "--answers", "2", "--pictures", "3"]
+    out = io.StringIO()
+    with serving(lambda body: completion(next(said))) as server:
+        LanguageModel.objects.create(name="Eye", kind="openai", base_url=server.base_url, model="eye", concurrency=1)
+        call_command("align", str(row.public_id), *words, stdout=out)
+        call_command("align", str(row.public_id), *words, stdout=out)
+        assert len(server.seen) == 3, "what was rated is not asked again"
+    text, *images = server.seen[0]["messages"][-1]["content"]
+    assert len({image["image_url"]["url"] for image in images}) == 3
+    info = catalog.task("Cartpole")
+    assert info.description in text["text"] and "3 pictures" in text["text"]
+    assert "metric" not in text["text"] and REWARD.strip()[:40] not in text["text"]
+    assert alignment.read_alignments([row.public_id])[row.public_id] == Alignment(0.6, "Eye", 1, 2)
+    assert "Retrained" in out.getvalue() and "0.600" in out.getvalue()
+    (clip,) = alignment.find_films([row.public_id])[row.public_id]
+    assert store.size(clip.video)
+
+
+def test_a_policy_that_is_gone_says_so_and_the_offline_writer_is_no_eye() -> None:
+    row = retrained(policies=1)
+    with pytest.raises(CommandError, match="The policy 1-1 is gone"):
+        call_command("align", str(row.public_id), "--model", "none", stdout=io.StringIO())
+    with pytest.raises(CommandError, match="sees no pictures"):
+        call_command("align", str(row.public_id), "--model", "offline", stdout=io.StringIO())
+    with pytest.raises(CommandError, match="neither the folder of a report nor an id"):
+        call_command("align", "nowhere", "--model", "none", stdout=io.StringIO())
+
+
+def test_nobody_is_asked_about_a_film_that_cannot_be_seen() -> None:
+    row = alignment.draft(retrained(policies=1), Order(LanguageModel.objects.create(name="Eye", kind="openai"), 1, 1))
+    assert row is not None
+    row.save()
+    loop.start(row)
+    advance(row)
+    recording = row.requests.get(kind="Perform")
+    candidate = Iteration.objects.get(experiment=row).candidates.get()
+    candidate.status = "trained"
+    candidate.save()
+    Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.FAILED)
+    request_results.complete(recording, read_outcomes(recording))
+    advance(row)
+    assert execute.run_job(row.requests.get(kind="Rate").jobs.get().pk)
+    advance(row)
+    assert row.status == "finished" and row.requests.get(kind="Rate").result == {"rating": None, "words": ""}
+
+
+def rated_comparison() -> Comparison:
+    values = {"tasks": ["Cartpole"], "methods": ["icpl:k=3", "open_loop:k=3"], "candidates": 6, "experiments": 1}
+    row = Comparison.objects.create(name="New", retrain=2, **values)
+    run_all(row.plan)
+    for name, ratings in (("ICPL on Cartpole, 1 of 1, retrained", [[5, 4]]), ("Human on Cartpole", [[3, 3]])):
+        rate(Experiment.objects.get(name=name), ratings)
+    return row
+
+
+def test_reports_and_pages_show_alignment_beside_the_score(tmp_path: Path, admin_client: Client) -> None:
+    row = rated_comparison()
+    text = report.write_report(row.plan, tmp_path / "report").read_text()
+    assert "| ICPL | 0.900 | 2 | 0.900 | " in text and "| Human | 0.600 | 2 | 0.600 | 1.500 |" in text
+    assert "![alignment-Cartpole.svg](alignment-Cartpole.svg)" in text and "(Eye)" in text
+    assert (tmp_path / "report" / "alignment-Cartpole.svg").exists()
+    (first, *_) = csv_tables.read_reports(row.plan, [tmp_path / "report"]).values()
+    held = [one.alignment for one in csv_tables.read_reports(row.plan, [tmp_path / "report"]).values()]
+    assert Alignment(0.9, "Eye", answers=2) in held and Alignment() in held and first.folder
+    page = admin_client.get(f"/bench/comparisons/{row.public_id}/").text
+    assert ">Alignment</th>" in page and 'data-label="Alignment">0.900' in page
+
+
+def test_without_ratings_nothing_is_said_of_alignment(tmp_path: Path, admin_client: Client) -> None:
+    plan = plan_of(parse_arm("icpl:k=3", 6), retrain=2, experiments=1)
+    run_all(plan)
+    text = report.write_report(plan, tmp_path / "report").read_text()
+    assert "lignment" not in text and not (tmp_path / "report" / "alignment-Cartpole.svg").exists()
+    assert all(one.alignment == Alignment() for one in experiment_results.read_results(plan))
