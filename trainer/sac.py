@@ -28,6 +28,7 @@ from trainer.networks import draw_for_seeds
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import LOG_SQRT_2PI
 from trainer.replay_buffer import ReplayBuffer, select
+from trainer.replay_rows import pack_rows, pack_together, with_own_rewards
 from trainer.returns import VALUE_LIMIT, ReturnScale
 from trainer.simba import SimbaShape, initial_simba, normalize_weights, simba
 
@@ -375,34 +376,3 @@ def shapes(num_obs: int, num_actions: int, preset: SacPreset) -> tuple[SimbaShap
     """The networks of an actor, whose heads give mean and log standard deviation, and of a critic."""
     actor = SimbaShape(num_obs, (num_actions, num_actions), preset.actor_width, preset.actor_blocks)
     return actor, SimbaShape(num_obs + num_actions, (ATOMS,), preset.critic_width, preset.critic_blocks)
-
-
-def pack_rows(experience: Experience) -> Tensor:
-    """A horizon as rows (K, T * M, features): observation, next observation, action, reward, whether it went on. The
-    next observation of an episode that was cut off is its last, not the first of the one that followed.
-    """
-    following = torch.cat([experience.observations[:, 1:], experience.next_observations.unsqueeze(1)], dim=1)
-    for t, final in experience.final_observations.items():
-        following[:, t] = torch.where(experience.truncated[:, t].unsqueeze(-1), final, following[:, t])
-    scalars = [experience.rewards.unsqueeze(-1), (~experience.terminated).unsqueeze(-1).float()]
-    columns = [experience.observations, following, experience.actions, *scalars]
-    return torch.cat(columns, dim=-1).flatten(1, 2)
-
-
-def pack_together(experience: Experience, rewards_of_all: Tensor) -> Tensor:
-    """The horizon of all candidates as rows of one (1, K * T * M, features): observation, next observation, action,
-    whether it went on, and the rewards of all K. A candidate that fails must not fail the others: what is not finite
-    is zero.
-    """
-    rows = pack_rows(experience).flatten(0, 1).nan_to_num_(0.0, 0.0, 0.0)
-    goes_on, rewards = rows[:, -1:], rewards_of_all.flatten(1).T
-    return torch.cat([rows[:, :-2], goes_on, rewards], dim=-1).unsqueeze(0)
-
-
-def with_own_rewards(rows: Tensor, state_features: int) -> Tensor:
-    """Rows (B, features) of pack_together as every candidate learns from them: (K, B, features) as `pack_rows` has
-    them.
-    """
-    states, rewards = rows[:, :state_features], rows[:, state_features:]
-    of_each = states.expand(rewards.shape[1], *states.shape)
-    return torch.cat([of_each[..., :-1], rewards.T.unsqueeze(-1), of_each[..., -1:]], dim=-1)

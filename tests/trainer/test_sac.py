@@ -13,8 +13,9 @@ from simulation.catalog import SacPreset
 from simulation.noise import SharedNoise
 from trainer.experience import Experience, Newest
 from trainer.replay_buffer import ReplayBuffer, select
+from trainer.replay_rows import pack_rows
 from trainer.returns import VALUE_LIMIT, ReturnScale
-from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, pack_rows, project, squash, temperature_slope
+from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, project, squash, temperature_slope
 from trainer.simba import SimbaShape, simba
 
 pytestmark = pytest.mark.slow

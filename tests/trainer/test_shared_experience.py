@@ -13,8 +13,9 @@ from tests.trainer.test_lockstep import CARTPOLE, shard, trained
 from tests.trainer.test_sac import experience, learner
 from tests.trainer.test_sac_runs import SHORT
 from trainer.records import TrainJob, preset_of, states_at_once
+from trainer.replay_rows import pack_rows, pack_together, with_own_rewards
 from trainer.run import split
-from trainer.sac import SAC, pack_rows, pack_together, with_own_rewards
+from trainer.sac import SAC
 from trainer.scoring import Scorer, score_horizon
 
 pytestmark = pytest.mark.slow
