@@ -45,7 +45,7 @@ NOTES = {
 TELL_SECONDS = 30.0
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("info.py", "observations.py", "task.py")
-INCLUDED = re.compile(r'<include\s+file="([^"]+)"')
+INCLUDED = re.compile(r'<(?:include|model)\s[^>]*file="([^"]+)"')
 IMPORTED = re.compile(r"^from (simulation\.(?:tasks|robots)[\w.]*) import \(?\s*(\w+)", re.MULTILINE)
 
 
@@ -85,8 +85,10 @@ def list_files(task: str) -> list[Path]:
             continue
         found.add(file)
         text = file.read_text()
-        if file.suffix == ".xml":  # MuJoCo looks for all that is included from the model's own folder
-            waiting += [(folder / name).resolve() for name in INCLUDED.findall(text)]
+        if (
+            file.suffix == ".xml"
+        ):  # MuJoCo looks for what is included from the model's own folder, for models from the file's
+            waiting += [(place / name).resolve() for name in INCLUDED.findall(text) for place in (folder, file.parent)]
         for module, name in IMPORTED.findall(text):
             path = ROOT / module.replace(".", "/")
             waiting += [path.with_suffix(".py"), path / f"{name}.py"]

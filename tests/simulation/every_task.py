@@ -6,8 +6,10 @@ from simulation import catalog
 
 AT_A_TABLE = [name for name, info in catalog.tasks().items() if "tcp_pose" in info.inputs]
 """Panda at a table: `simulation/robots/tabletop.py` does most for all of them."""
-FIRST = "PickCube"
+WITH_TWO_HANDS = [name for name, info in catalog.tasks().items() if "fingertip_another_pos" in info.inputs]
+"""Two ShadowHands: `simulation/robots/two_hands.py` does."""
+FIRST = ("PickCube", "DoorCloseOutward")
 TASKS = [
-    pytest.param(name, marks=pytest.mark.exhaustive if name in AT_A_TABLE and name != FIRST else ())
+    pytest.param(name, marks=pytest.mark.exhaustive if name in {*AT_A_TABLE, *WITH_TWO_HANDS} - {*FIRST} else ())
     for name in catalog.tasks()
 ]

@@ -236,8 +236,8 @@ def test_episodes_that_succeed_or_fail_are_a_share():
     episodes = [Episode(0, number, 300, False, False, 1.0, 1) for number in range(8)]
     assert evaluation._score(episodes, shares=True) == estimate_share([1.0] * 8)
     named = {name for name, info in catalog.tasks().items() if (info.metric or "").startswith(evaluation.SHARE)}
-    table = {name for name, info in catalog.tasks().items() if "tcp_pose" in info.inputs}
-    assert named == {"AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"} | table
+    shared = {name for name, info in catalog.tasks().items() if {"tcp_pose", "fingertip_another_pos"} & {*info.inputs}}
+    assert named == {"AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"} | shared
 
 
 def test_training_leaves_a_row_for_each_interval_that_rts_is_computed_from(run):
