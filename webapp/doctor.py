@@ -69,9 +69,10 @@ def examine_database() -> Iterator[Finding]:
 
 def examine_migrations() -> Iterator[Finding]:
     missing = health.list_missing_migrations()
+    known = health.list_known_migrations() | health.list_replaced_migrations()
     if missing:
         yield fail(f"{len(missing)} are not applied, from {missing[0]} on", "./prefine manage migrate")
-    elif newer := set(MigrationRecorder(connection).applied_migrations()) - health.list_known_migrations():
+    elif newer := set(MigrationRecorder(connection).applied_migrations()) - known:
         app, name = min(newer)
         yield warn(f"the database has {app}.{name}, which is unknown here", "upgrade this machine")
     else:

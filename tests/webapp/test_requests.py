@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from llm.records import Ask, Compare, Train, Write, fingerprint, payload
+from llm.records import Compare, Train, Write
 from tests.llm.faulty import completion, serving
 from tests.webapp.fake_workers import (
     advance,
     do_work,
-    find_job,
     find_open_requests,
     finish_request,
     make_pick,
@@ -267,38 +264,3 @@ def test_rounds_that_follow_from_a_budget_are_the_ones_that_people_are_told_of(o
     row = Experiment(name="x", task="Cartpole", method="rf_agent_judged", judge="human", options=options)
     row.full_clean()
     assert row.n == rounds
-
-
-@pytest.mark.slow
-def test_what_was_a_describe_is_an_ask_of_the_describer() -> None:
-    row = start_experiment(n=3)
-    do_work(row, until="Ask")
-    request = row.requests.get(kind="Ask")
-    asked = Ask(2, tuple(request.payload["messages"]), request.payload["seed"], "describer")
-    old = {name: value for name, value in payload(asked).items() if name != "role"}
-    request.kind, request.payload, request.fingerprint = "Describe", old, "0" * 64
-    request.save()
-    request.jobs.update(kind="describe")
-    importlib.import_module("webapp.experiments.migrations.0003_models_and_options").ask(apps, None)
-    request.refresh_from_db()
-    assert (request.kind, request.fingerprint) == ("Ask", fingerprint(asked))
-    do_work(row)
-    assert row.status == "finished" and find_job(row, "ask").status == "done"
-
-
-def test_the_last_rounds_describe_is_gone_and_the_choice_moves_up() -> None:
-    row = start_experiment(n=2, judge="human")
-    for best, worst in (("1-2", "1-1"), ("2-3", "2-2")):
-        do_work(row)
-        loop.answer(loop.find_waiting_request(row).pk, make_pick(best, worst))
-    do_work(row)
-    choose = row.requests.get(kind="Choose")
-    step = choose.step
-    row.requests.filter(pk=choose.pk).update(step=step + 1)
-    body = {"iteration": 2, "messages": [], "seed": 1}
-    row.requests.create(step=step, kind="Describe", fingerprint="0" * 64, payload=body, status="done", result="Higher.")
-    importlib.import_module("webapp.experiments.migrations.0003_models_and_options").ask(apps, None)
-    assert not row.requests.filter(kind__in=("Describe", "Ask")).exists()
-    assert loop.answer(choose.pk, "2-3")
-    advance(row)
-    assert (row.status, row.winner.key) == ("finished", "2-3")

@@ -30,8 +30,8 @@ BEFORE = [
     ("endpoints", "0001_endpoints"),
     ("experiments", "0014_workers"),
     ("notices", "0001_initial"),
-    ("problems", "0002_cases_as_they_are"),
-    ("review", "0005_words_of_answers"),
+    ("problems", "0001_squashed_0002_cases_as_they_are"),
+    ("review", "0001_squashed_0005_words_of_answers"),
     ("studies", "0016_own_words_and_reversed_rows"),
     ("votes", "0006_languages"),
 ]

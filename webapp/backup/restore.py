@@ -12,8 +12,8 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.db import DatabaseError, connection
-from django.db.migrations.loader import MigrationLoader
 
+from webapp import health
 from webapp.backup import databases, keys
 from webapp.backup.archive import KEYS, STORE, Progress, Reader, describe_size
 from webapp.backup.databases import Failed
@@ -40,7 +40,8 @@ def require_fitting(backup: Reader) -> None:
             f"The backup holds a {backup.manifest['database']} database, and this site uses {connection.vendor}: "
             "set PREFINE_DATABASE_URL accordingly."
         )
-    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
+    here = health.list_known_migrations() | health.list_replaced_migrations()
+    known = {f"{app}.{name}" for app, name in here}
     if newer := sorted(set(backup.manifest["migrations"]) - known):
         raise Failed(
             f"The backup was made by a newer version ({backup.manifest['version']}; {newer[0]} is unknown here): "

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('archive', '0002_redaction'),
+        ('archive', '0001_squashed_0002_redaction'),
     ]
 
     operations = [

@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('comparisons', '0005_judging_models'),
+        ('comparisons', '0001_squashed_0005_judging_models'),
     ]
 
     operations = [

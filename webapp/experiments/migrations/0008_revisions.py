@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('experiments', '0007_patience'),
+        ('experiments', '0001_squashed_0007_patience'),
     ]
 
     operations = [

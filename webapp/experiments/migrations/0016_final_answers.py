@@ -28,6 +28,6 @@ class Migration(migrations.Migration):
     atomic = False
     dependencies = [
         ("experiments", "0015_training_start"),
-        ("problems", "0002_cases_as_they_are"),
+        ("problems", "0001_squashed_0002_cases_as_they_are"),
     ]
     operations = [migrations.RunPython(keep_final_answers, forget_final_answers)]

@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('experiments', '0005_people_by_assignment'),
-        ('studies', '0007_study_without_plan'),
+        ('experiments', '0001_squashed_0007_patience'),
+        ('studies', '0001_squashed_0011_outcome_stopped'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('review', '0005_words_of_answers'),
+        ('review', '0001_squashed_0005_words_of_answers'),
     ]
 
     operations = [

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0011_outcome_stopped'),
+        ('studies', '0001_squashed_0011_outcome_stopped'),
     ]
 
     operations = [

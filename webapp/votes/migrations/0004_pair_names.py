@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('votes', '0003_pairs_of_answers'),
+        ('votes', '0001_squashed_0003_pairs_of_answers'),
     ]
 
     operations = [
