@@ -39,15 +39,31 @@ KINDS = ("Locomotion", "Balance and flight", "Hands", "Two hands", "Arm at a tab
 
 
 @dataclass(frozen=True)
-class Preset:
-    """PPO settings of a task. All counts are per candidate."""
+class _Amounts:
+    """What both algorithms share. All counts are per candidate."""
 
-    algorithm: ClassVar[str] = "ppo"
     worlds: int
     """Parallel worlds of one candidate (M)."""
     horizon: int
     """Control steps collected per world and iteration."""
     iterations: int
+
+    @property
+    def samples(self) -> int:
+        """Environment steps one candidate is trained on."""
+        return self.worlds * self.horizon * self.iterations
+
+    @property
+    def states(self) -> int:
+        """States of a horizon, for which a reward is called at once."""
+        return self.worlds * self.horizon
+
+
+@dataclass(frozen=True)
+class Preset(_Amounts):
+    """PPO settings of a task."""
+
+    algorithm: ClassVar[str] = "ppo"
     epochs: int
     minibatches: int
     hidden: tuple[int, ...]
@@ -62,27 +78,12 @@ class Preset:
     clip: float = 0.2
     bounds_weight: float = 1e-4
 
-    @property
-    def samples(self) -> int:
-        """Environment steps one candidate is trained on."""
-        return self.worlds * self.horizon * self.iterations
-
-    @property
-    def states(self) -> int:
-        """States of a horizon, for which a reward is called at once."""
-        return self.worlds * self.horizon
-
 
 @dataclass(frozen=True)
-class SacPreset:
-    """Settings of soft actor-critic with SimbaV2's networks for a task. All counts are per candidate."""
+class SacPreset(_Amounts):
+    """Settings of soft actor-critic with SimbaV2's networks for a task."""
 
     algorithm: ClassVar[str] = "sac"
-    worlds: int
-    """Parallel worlds of one candidate (M)."""
-    horizon: int
-    """Control steps collected per world and iteration."""
-    iterations: int
     updates: int
     """Steps of all optimisers per iteration."""
     batch: int = 256
@@ -101,16 +102,6 @@ class SacPreset:
     target_rate: float = 0.005
     """What the target critics take over of the critics in each step."""
     initial_temperature: float = 0.01
-
-    @property
-    def samples(self) -> int:
-        """Environment steps one candidate is trained on."""
-        return self.worlds * self.horizon * self.iterations
-
-    @property
-    def states(self) -> int:
-        """States of a horizon, for which a reward is called at once."""
-        return self.worlds * self.horizon
 
 
 AnyPreset = Preset | SacPreset

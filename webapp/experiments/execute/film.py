@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,7 @@ class FilmReport:
 def film(lease: Lease) -> None:
     request, percent = lease.job.request, lease.job.percent
     assert request is not None
-    errors: dict[int, str] = {}
-    with scratch.temporary_folder("film") as folder:
-        for number in range(PASSES):
-            with lease.beat_in_background():
-                orders = list_orders(request, percent, folder)[:: -1 if number % 2 else 1]
-            if orders:
-                early = percent < FINAL
-                errors = film_clips(lease, orders, save_clip, 1 if early else os.cpu_count() or 1, niced=early)
+    errors = film_pending(lease, partial(list_orders, request, percent), save_clip, early=percent < FINAL)
     missing = find_pending(request, percent)
     if percent == FINAL and lease.job.experiment.judge_info.asks_people and has_no_final_clip(request):
         lease.fail(f"None of the clips could be filmed: {next(iter(errors.values()), NO_REPORT)}")
@@ -72,6 +66,23 @@ def film(lease: Lease) -> None:
             events.emit(experiment, "clip failed", text, public=True)
         if percent == FINAL:
             request_results.complete(request, read_outcomes(request))
+
+
+def film_pending(
+    lease: Lease,
+    list_orders: Callable[[Path], list[ClipOrder]],
+    save: Callable[[Lease, Any, Path], None],
+    early: bool = False,
+) -> dict[int, str]:
+    """Film what `list_orders` gives for a folder, several times where some of it fails. Returns the last errors."""
+    errors: dict[int, str] = {}
+    with scratch.temporary_folder("film") as folder:
+        for number in range(PASSES):
+            with lease.beat_in_background():
+                orders = list_orders(folder)[:: -1 if number % 2 else 1]
+            if orders:
+                errors = film_clips(lease, orders, save, 1 if early else os.cpu_count() or 1, niced=early)
+    return errors
 
 
 def find_pending(request: Request, percent: int) -> list[Clip]:
@@ -174,11 +185,15 @@ def read_reports(process: subprocess.Popen[str], reports: queue.Queue[FilmReport
         reports.put(None)
 
 
-def save_clip(lease: Lease, clip: Clip, film: Path) -> None:
-    """Publish a clip and its poster, then mark it as ready."""
+def publish_film(lease: Lease, clip: Clip | Segment, film: Path) -> None:
     with lease.beat_in_background():
         store.publish(clip.video, film)
         store.publish(clip.poster, film.with_suffix(".jpg"))
+
+
+def save_clip(lease: Lease, clip: Clip, film: Path) -> None:
+    """Publish a clip and its poster, then mark it as ready."""
+    publish_film(lease, clip, film)
     with lease.lock_experiment() as experiment:
         if not Clip.objects.filter(pk=clip.pk).update(status=Clip.Status.READY, error=""):
             raise Cancelled  # an early clip, deleted meanwhile

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from trainer.preferences.exchange import segment_file
-from webapp.base import scratch
 from webapp.base.store import store
 from webapp.experiments import events, pairs
-from webapp.experiments.execute.film import NO_REPORT, PASSES, ClipOrder, film_clips
+from webapp.experiments.execute.film import NO_REPORT, ClipOrder, film_pending, publish_film
 from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, PairSession, Segment
 
@@ -18,13 +17,7 @@ from webapp.experiments.models import Clip, PairSession, Segment
 def film_pairs(lease: Lease) -> None:
     assert lease.job.request is not None
     session = lease.job.request.pair_sessions.get(number=lease.job.percent)
-    errors: dict[int, str] = {}
-    with scratch.temporary_folder("film") as folder:
-        for number in range(PASSES):
-            with lease.beat_in_background():
-                orders = list_orders(session, folder)[:: -1 if number % 2 else 1]
-            if orders:
-                errors = film_clips(lease, orders, save_segment, os.cpu_count() or 1)
+    errors = film_pending(lease, partial(list_orders, session), save_segment)
     missing = list(session.segments.filter(status=Clip.Status.PENDING))
     if len(missing) == session.segments.count():
         lease.fail(f"None of the pairs could be filmed: {next(iter(errors.values()), NO_REPORT)}")
@@ -51,9 +44,7 @@ def list_orders(session: PairSession, folder: Path) -> list[ClipOrder]:
 
 def save_segment(lease: Lease, segment: Segment, film: Path) -> None:
     """Publish a segment and its poster, then mark it as ready."""
-    with lease.beat_in_background():
-        store.publish(segment.video, film)
-        store.publish(segment.poster, film.with_suffix(".jpg"))
+    publish_film(lease, segment, film)
     with lease.lock_experiment():
         if not Segment.objects.filter(pk=segment.pk).update(status=Clip.Status.READY, error=""):
             raise Cancelled  # deleted meanwhile

@@ -48,16 +48,16 @@ class ItemKind:
     name: str
     title: str
     """For experimenters."""
-    settings: tuple[str, ...]
-    """The fields of an item that this kind uses, beside its text, hint and whether it must be answered."""
-    find_faults: Callable[[Item], Mapping[str, str]]
-    """Field -> why the item cannot be asked like this, for experimenters."""
     read: Callable[[Item, str, Posted], Any]
     """(item, name of its form field, form) -> the value to store; None if there is no answer. Raises Unusable."""
     list_columns: Callable[[Item], list[Column]]
-    list_cells: Callable[[Item, Any], list[Any]]
+    settings: tuple[str, ...] = ()
+    """The fields of an item that this kind uses, beside its text, hint and whether it must be answered."""
+    find_faults: Callable[[Item], Mapping[str, str]] = lambda item: {}
+    """Field -> why the item cannot be asked like this, for experimenters."""
+    list_cells: Callable[[Item, Any], list[Any]] = lambda item, value: [value]
     """(item, stored value or None) -> the cells of its columns."""
-    count: Callable[[Item, Sequence[Any]], list[Distribution]]
+    count: Callable[[Item, Sequence[Any]], list[Distribution]] = lambda item, values: []
     """(item, stored values) -> what the study's page draws; empty for texts."""
     list_codes: Callable[[Item], list[tuple[int, str]]] = lambda item: []
     """The answers that another item can depend on, with their words."""
@@ -72,14 +72,6 @@ class ItemKind:
     estimate_seconds: Callable[[Item], float] = lambda item: 8.0
     asks: bool = True
     """Whether it has an answer."""
-
-
-def find_no_faults(item: Item) -> Mapping[str, str]:
-    return {}
-
-
-def no_distribution(item: Item, values: Sequence[Any]) -> list[Distribution]:
-    return []
 
 
 def number_lines(text: str) -> list[tuple[int, str]]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from webapp.base.text_lines import split_lines
 from webapp.studies.models.questionnaires import Item
 from webapp.studies.questionnaires import own_words
-from webapp.studies.questionnaires.kind import (
-    Column,
-    ItemKind,
-    Posted,
-    read_code,
-)
-from webapp.studies.questionnaires.kinds.single import count, find_faults, has_code
+from webapp.studies.questionnaires.kind import Column, Posted, read_code
+from webapp.studies.questionnaires.kinds import single
 
 
 def read(item: Item, name: str, posted: Posted) -> list[int] | dict[str, Any] | None:
@@ -40,18 +36,12 @@ def list_cells(item: Item, value: Any) -> list[Any]:
     return [*(None if value is None else int(code in chosen) for code, _ in own_words.list_options(item)), *text]
 
 
-KIND = ItemKind(
+KIND = replace(
+    single.KIND,
     name="multiple",
     title="Multiple choice",
-    settings=("options", "other_label"),
-    find_faults=find_faults,
     read=read,
     list_columns=list_columns,
     list_cells=list_cells,
-    count=count,
-    list_codes=own_words.list_options,
-    has_code=has_code,
-    list_texts=own_words.list_texts,
-    find_open_code=own_words.find_open_code,
     estimate_seconds=lambda item: 6 + 1.5 * len(split_lines(item.options)),
 )

@@ -68,6 +68,5 @@ KIND = ItemKind(
     find_faults=find_faults,
     read=read,
     list_columns=list_columns,
-    list_cells=lambda item, value: [value],
     count=count,
 )

@@ -47,7 +47,6 @@ KIND = ItemKind(
     find_faults=find_faults,
     read=read,
     list_columns=list_columns,
-    list_cells=lambda item, value: [value],
     count=count,
     list_codes=lambda item: [(code, words or str(code)) for code, words in list_steps(item)],
     has_code=lambda value, codes: value in codes,

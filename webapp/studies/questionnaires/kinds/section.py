@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from webapp.studies.questionnaires.kind import ItemKind, find_no_faults, no_distribution
+from webapp.studies.questionnaires.kind import ItemKind
 
 KIND = ItemKind(
     name="section",
     title="Text without answer",
-    settings=(),
-    find_faults=find_no_faults,
     read=lambda item, name, posted: None,
     list_columns=lambda item: [],
     list_cells=lambda item, value: [],
-    count=no_distribution,
     estimate_seconds=lambda item: 2 + len(item.text.split()) / 4,  # a reader's 240 words a minute
     asks=False,
 )

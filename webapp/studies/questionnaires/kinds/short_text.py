@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from webapp.base.http import strip_nul
 from webapp.studies.models.questionnaires import Item
-from webapp.studies.questionnaires.kind import Column, ItemKind, Posted, find_no_faults, no_distribution
+from webapp.studies.questionnaires.kind import Column, ItemKind, Posted
 
 MOST = 300
 
 
-def read(item: Item, name: str, posted: Posted) -> str | None:
-    return strip_nul(posted.get(name, "") or "").strip()[:MOST] or None
+def read(item: Item, name: str, posted: Posted, most: int = MOST) -> str | None:
+    return strip_nul(posted.get(name, "") or "").strip()[:most] or None
 
 
 def list_columns(item: Item) -> list[Column]:
@@ -20,12 +20,8 @@ def list_columns(item: Item) -> list[Column]:
 KIND = ItemKind(
     name="short",
     title="Short text",
-    settings=(),
-    find_faults=find_no_faults,
     read=read,
     list_columns=list_columns,
-    list_cells=lambda item, value: [value],
-    count=no_distribution,
     list_texts=lambda item, values: list(values),
     estimate_seconds=lambda item: 15.0,
 )
