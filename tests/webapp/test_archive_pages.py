@@ -155,10 +155,6 @@ class TestRights:
         assert text_of(response).splitlines()[1].startswith("P07,sentinel_external_id,")
         assert Entry.objects.get(action="downloaded the key table").actor == "grace"
 
-    def test_of_others(self, study):
-        for address in (reverse("archive:index"), reverse("archive:study", args=[study.pk])):
-            assert Client().get(address).status_code == 302
-
 
 class TestImporting:
     def bring(self, browser, data, name="study.zip"):

@@ -243,14 +243,6 @@ def test_a_report_from_elsewhere_is_counted_and_not_run_again(admin_client: Clie
     assert "2 of 2 experiments finished" in text and "| ICPL on Cartpole, 1 |" in text and "| uploaded |" in text
 
 
-def test_only_staff_see_it(client: Client, admin_client: Client) -> None:
-    page = f"/bench/comparisons/{planned().public_id}/"
-    for address in (NEW, page, "/bench/comparisons/", f"{page}files/report.md"):
-        assert client.get(address).status_code == 302 and admin_client.get(address).status_code == 200
-    assert client.post(f"{page}do/start/").status_code == 302
-    assert Comparison.objects.get().status == "planned"
-
-
 def test_before_there_is_one_the_list_says_what_it_is_for(admin_client: Client) -> None:
     assert "Nothing has been compared here yet" in admin_client.get("/bench/comparisons/").content.decode()
 

@@ -30,39 +30,6 @@ def staff(client):
 # --- who may look ---------------------------------------------------------------------------------------------
 
 
-def addresses(row):
-    clip = Clip.objects.filter(candidate__iteration__experiment=row).first()
-    yield reverse("bench:index")
-    yield reverse("bench:tasks")
-    yield reverse("bench:task", args=["Ant"])
-    yield page("experiment", row)
-    yield page("live", row)
-    yield page("candidate", row, "1-1")
-    for name, *args in (("rounds_figure",), ("candidate_figure", "1-1", "metric")):
-        yield from (page(name, row, *args, ending) for ending in ("svg", "csv"))
-    yield reverse("bench:clip", args=[clip.name])
-    yield reverse("bench:poster", args=[clip.name])
-
-
-@pytest.mark.slow
-def test_anonymous_people_participants_and_plain_users_get_nothing(client):
-    row = bench_rows.create_finished_experiment(n=1)
-    client.get(rows.participant().get_absolute_url())
-    eve = User.objects.create(username="eve")
-    retired = User.objects.create(username="old", is_staff=True, is_active=False)
-    for user in (None, eve, retired):
-        if user:
-            client.force_login(user)
-        for address in addresses(row):
-            answer = client.get(address)
-            assert answer.status_code in (302, 404), address
-            assert "compute_reward" not in answer.content.decode()
-        for action in ("pause", "cancel", "retry", "start"):
-            assert client.post(page("act", row, action)).status_code == 302
-    row.refresh_from_db()
-    assert row.status == "finished"
-
-
 def test_a_signed_out_live_page_is_sent_to_the_sign_in(client):
     answer = client.get(
         page("live", bench_rows.create_finished_experiment(n=1, clips=False)), headers={"HX-Request": "true"}

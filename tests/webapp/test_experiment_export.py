@@ -107,8 +107,3 @@ def test_it_is_deleted_with_the_data_of_a_person_who_judged_in_it():
     )
     erasure.erase(person)
     assert list(Export.objects.all()) == [apart]
-
-
-def test_it_takes_the_right_to_export(client):
-    experiment = bench_rows.create_finished_experiment()
-    assert client.post(f"/bench/data/experiment/{experiment.public_id}/").status_code == 302

@@ -52,9 +52,3 @@ def test_nothing_was_judged_yet(staff_client):
     assert (
         "No round has been judged yet" in staff_client.get(f"/bench/{experiment.public_id}/lineage/").content.decode()
     )
-
-
-def test_it_is_for_staff(client):
-    experiment = bench_rows.create_finished_experiment(k=2, n=1)
-    assert client.get(f"/bench/{experiment.public_id}/lineage/").status_code == 302
-    assert client.get(f"/bench/{experiment.public_id}/lineage.csv").status_code == 302

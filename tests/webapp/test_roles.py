@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.test import Client, RequestFactory
-from django.urls import reverse
+from django.urls import get_resolver, resolve, reverse
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 
@@ -19,6 +20,7 @@ from tests.webapp import bench_rows, rows
 from tests.webapp.test_events import emit, opened
 from webapp.accounts import roles, sessions, twofactor
 from webapp.accounts.addresses import read_client_address
+from webapp.accounts.middleware import HIDDEN_VIEWS
 from webapp.accounts.models import AuthenticatorApp
 from webapp.accounts.twofactor import MissingFactor
 from webapp.audit.models import Entry
@@ -45,6 +47,31 @@ def signed_in(user: User) -> Client:
 
 
 # --- roles ---
+
+
+SAMPLES = {"int": "1", "uuid": "0" * 8 + 3 * "-0000" + "-" + "0" * 12, "archive_kind": "export"}
+
+
+def list_addresses(patterns: Any, before: str = "/") -> Iterator[str]:
+    """An address for each pattern, of rows that need not exist."""
+    for pattern in patterns:
+        address = before + re.sub(r"<(?:(\w+):)?\w+>", lambda m: SAMPLES.get(m[1], "x"), str(pattern.pattern))
+        yield from list_addresses(pattern.url_patterns, address) if hasattr(pattern, "url_patterns") else [address]
+
+
+@pytest.mark.slow
+def test_nobody_but_staff_gets_anything_of_the_bench() -> None:
+    addresses = [address for address in list_addresses(get_resolver().url_patterns) if address.startswith("/bench/")]
+    assert len(addresses) > 90
+    for client in (Client(), signed_in(User.objects.create(username="plain"))):
+        hidden = set[str]()
+        for address in addresses:
+            for answer in (client.get(address), client.post(address)):
+                if answer.status_code in (404, 405):
+                    hidden.add(resolve(address).view_name)
+                else:
+                    assert "/admin/login/" in answer.url, address  # type: ignore[attr-defined]
+        assert hidden == HIDDEN_VIEWS
 
 
 def test_experimenters_set_up_studies_and_no_accounts_or_keys() -> None:

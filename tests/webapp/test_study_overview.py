@@ -268,9 +268,3 @@ def test_the_same_answers_give_the_same_file(staff_client):
     vote(rows.participant(study))
     address = f"/bench/studies/{study.pk}/places.svg"
     assert staff_client.get(address).content == staff_client.get(address).content
-
-
-def test_it_is_for_staff(client):
-    study = rows.study()
-    for address in ("/bench/studies/", f"/bench/studies/{study.pk}/", f"/bench/studies/{study.pk}/people.csv"):
-        assert client.get(address).status_code == 302

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
@@ -47,18 +46,3 @@ def test_a_pair_looks_as_it_does_to_an_evaluator(client):
         return re.sub(r"(src|poster|action|value)=\"[^\"]*\"", "", form)
 
     assert read(shown) == read(real)
-
-
-def test_nobody_else_sees_it(client):
-    poll = poll_rows.poll()
-    poll_rows.evaluator(poll)
-    addresses = [
-        reverse("vote_preview_first", args=[poll.public_id]),
-        reverse("vote_preview_page", args=[poll.public_id, "pair-1"]),
-        reverse("vote_preview_clip", args=[poll.public_id, 1, "first", "mp4"]),
-        reverse("vote_preview_file", args=[poll.public_id, 1, 1]),
-    ]
-    for user in (None, User.objects.create(username="eve")):
-        if user:
-            client.force_login(user)
-        assert all("/admin/login/" in client.get(address).url for address in addresses)

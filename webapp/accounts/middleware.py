@@ -20,6 +20,8 @@ from webapp.base.http import SAFE_METHODS
 
 LOGIN_VIEWS = {"admin:login", "admin:logout", "admin:jsi18n"}
 """Views that are open to everybody: to sign in and out."""
+HIDDEN_VIEWS = {"archive:download", "bench:clip", "bench:poster", "bench:test_model"}
+"""Views of the bench that do not exist for others than staff, where all other views lead to the sign-in."""
 ACCOUNT_NAMESPACE = "account"
 """Each person's own account: open before the second factor is set up."""
 NAMESPACE_RIGHTS = {"votes": "votes.change_poll", "problems": "problems.change_problem"}
@@ -39,7 +41,9 @@ class StaffMiddleware(MiddlewareMixin):
             return None
         user = request.user
         if not isinstance(user, User) or not (user.is_active and user.is_staff):
-            return None  # the view redirects to the sign-in
+            if match.namespace == "admin" or match.view_name in HIDDEN_VIEWS:
+                return None  # the view refuses
+            return _redirect_page(request, redirect_to_login(request.get_full_path(), reverse("admin:login")))
         missing = twofactor.find_missing(user, request.session)
         if missing == MissingFactor.CODE or sessions.is_idle(request.session):
             logout(request)

@@ -20,7 +20,7 @@ from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment
 from webapp.review.media import respond_with_clip
 from webapp.studio import evaluators
-from webapp.studio.preview import WIDTHS, find_language, list_languages, staff_only
+from webapp.studio.preview import WIDTHS, find_language, list_languages
 from webapp.votes import answer_pairs
 from webapp.votes.languages import localize_poll
 from webapp.votes.lifecycle import make_copy_name
@@ -39,7 +39,6 @@ def _list_pages(poll: Poll) -> list[tuple[str, str]]:
 @require_safe
 @never_cache
 @csp_update({"frame-src": [SELF]})  # type: ignore[arg-type]
-@staff_only
 def show_preview(request: HttpRequest, public_id: uuid.UUID, name: str = "") -> HttpResponse:
     """The list of pages, and one of them in a frame."""
     poll = get_object_or_404(Poll, public_id=public_id)
@@ -67,7 +66,6 @@ def show_preview(request: HttpRequest, public_id: uuid.UUID, name: str = "") -> 
 @never_cache
 @xframe_options_sameorigin
 @csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
-@staff_only
 def show_page(request: HttpRequest, public_id: uuid.UUID, name: str) -> HttpResponse:
     """One page as an evaluator sees it, in the language of the parameter; its forms send nothing."""
     poll = get_object_or_404(Poll, public_id=public_id)
@@ -114,7 +112,6 @@ def _make_ballot(evaluator: Evaluator, pair: Pair) -> dict[str, Any]:
     return evaluators.make_ballot_context(showing, evaluator.poll.pairs.count(), tiles, files)
 
 
-@staff_only
 @require_safe
 def serve_clip(request: HttpRequest, public_id: uuid.UUID, position: int, side: str, ending: str) -> HttpResponseBase:
     """A clip or poster of a pair: the poll's copy once it is open, before that the original."""
@@ -132,7 +129,6 @@ def serve_clip(request: HttpRequest, public_id: uuid.UUID, position: int, side: 
     return respond_with_clip(request, name, CONTENT_TYPES[ending], f"preview {pair.pk} {side}")
 
 
-@staff_only
 @require_safe
 def serve_file(request: HttpRequest, public_id: uuid.UUID, position: int, number: int) -> HttpResponseBase:
     """A file of the problem of a pair."""

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 from csp.constants import NONE, SELF
 from csp.decorators import csp_replace, csp_update
 from django.conf import settings
-from django.contrib.auth.decorators import user_passes_test
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path, reverse
@@ -28,12 +27,10 @@ from webapp.studio import preview_samples
 from webapp.studio.pages import Page
 from webapp.studio.words import describe_plan
 
-staff_only = user_passes_test(lambda user: user.is_active and user.is_staff, login_url="admin:login")
 WIDTHS = (("desktop", "Wide"), ("phone", "Phone"))
 
 
 @require_safe
-@staff_only
 def redirect_to_first(request: HttpRequest, study_id: int) -> HttpResponse:
     return redirect("preview", study_id, next(iter(preview_samples.STATES)))
 
@@ -41,7 +38,6 @@ def redirect_to_first(request: HttpRequest, study_id: int) -> HttpResponse:
 @require_safe
 @never_cache
 @csp_update({"frame-src": [SELF]})  # type: ignore[arg-type]
-@staff_only
 def show_preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     """The list of pages, and one of them in a frame."""
     study, plan, state = _find_study_and_arm(request, study_id, name)
@@ -68,7 +64,6 @@ def show_preview(request: HttpRequest, study_id: int, name: str) -> HttpResponse
 @never_cache
 @xframe_options_sameorigin
 @csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
-@staff_only
 def show_page(request: HttpRequest, study_id: int, name: str) -> HttpResponse:
     """One page as a participant sees it, in the language of the parameter; its forms send nothing."""
     study, plan, _ = _find_study_and_arm(request, study_id, name)
@@ -93,7 +88,6 @@ def list_languages(owner: Spoken) -> list[tuple[str, str]]:
 @never_cache
 @xframe_options_sameorigin
 @csp_replace({"frame-ancestors": [SELF], "form-action": [NONE]})  # type: ignore[arg-type]
-@staff_only
 def show_item(request: HttpRequest, study_id: int, number: int) -> HttpResponse:
     """An item that an experimenter is writing, as a participant would see it. Nothing is saved or recorded."""
     leave_unrecorded("previewed")

@@ -14,14 +14,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.accounts import roles, sessions, twofactor
-from webapp.accounts.access import staff_only
 from webapp.accounts.forms import WRONG_CODE
 from webapp.audit import record
 
 
 @never_cache
 @require_safe
-@staff_only
 def account(request: HttpRequest) -> HttpResponse:
     return _render_page(request)
 
@@ -41,7 +39,6 @@ def _render_page(request: HttpRequest, **more: Any) -> HttpResponse:
 
 @never_cache
 @require_POST
-@staff_only
 def turn_on(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
@@ -58,7 +55,6 @@ def turn_on(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_POST
-@staff_only
 def new_codes(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
@@ -70,7 +66,6 @@ def new_codes(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def turn_off(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
@@ -84,7 +79,6 @@ def turn_off(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def end_session(request: HttpRequest, name: str) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)

@@ -14,7 +14,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
 from llm.methods.align import ANSWERS, PICTURES, VIDEOS
-from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest
 from webapp.comparisons import alignments
 from webapp.comparisons.models import Comparison
@@ -51,7 +50,6 @@ class TargetRow:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
 def show_alignment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """GET shows what there is; POST orders films and ratings of every policy."""
     comparison = get_object_or_404(Comparison, public_id=public_id)

@@ -16,7 +16,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from webapp.accounts.access import staff_only
 from webapp.base.charts import Chart
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure, respond_with_charts
@@ -43,7 +42,6 @@ FRESH_SECONDS = 10.0
 
 
 @require_safe
-@staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     page = Paginator(Comparison.objects.all(), 30).get_page(request.GET.get("page"))
     rows = [(row, background.read_state(row) if row.live else None) for row in page]
@@ -51,7 +49,6 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
 def new(request: HtmxHttpRequest) -> HttpResponse:
     """Saves a plan. Nothing runs before somebody starts it on its own page, which says what it will take.
 
@@ -68,7 +65,6 @@ def new(request: HtmxHttpRequest) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def comparison(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Comparison, public_id=public_id)
     try:
@@ -109,7 +105,6 @@ def _draw_claims(found: overview.ComparisonOverview) -> list[tuple[findings.Find
 
 
 @require_POST
-@staff_only
 def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404(f"There is no action {action!r}.")
@@ -127,7 +122,6 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
 
 
 @require_safe
-@staff_only
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, name: str) -> HttpResponse:
     """A figure, or a file of the report, which ./prefine compare writes too."""
     row = get_object_or_404(Comparison, public_id=public_id)

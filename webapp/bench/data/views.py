@@ -17,7 +17,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.accounts.access import staff_only
 from webapp.archive import erasure, key_file, retention, work
 from webapp.archive.models import Erasure, Export, Import, Origin
 from webapp.audit import record
@@ -43,7 +42,6 @@ def require_right(right: str) -> Callable[[View[P]], View[P]]:
     """Refuse staff without this right."""
 
     def decorate(view: View[P]) -> View[P]:
-        @staff_only
         @wraps(view)
         def wrapper(request: HtmxHttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
             if not request.user.has_perm(right):
@@ -56,7 +54,6 @@ def require_right(right: str) -> Callable[[View[P]], View[P]]:
 
 
 @require_safe
-@staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     rows = [(study, retention.find_due_day(study)) for study in Study.objects.select_related("origin")]
     may_export = request.user.has_perm(EXPORT)
@@ -71,7 +68,6 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Study, pk=pk)
     user: Any = request.user
@@ -112,7 +108,6 @@ def export(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def progress(request: HtmxHttpRequest, kind: str, public_id: uuid.UUID) -> HttpResponse:
     """One row of the list, which the page asks for again while the work goes on."""
     task = get_object_or_404(work.KINDS[kind], public_id=public_id)

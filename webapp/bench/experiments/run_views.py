@@ -19,7 +19,6 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp import audit
-from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.experiments import run_table, selected_runs
@@ -36,7 +35,6 @@ Rows = QuerySet[Experiment]
 
 
 @require_safe
-@staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     """The table of experiments. Its state is in the address, but for the columns that one sees where it names none."""
     chosen = request.htmx.trigger == COLUMNS_ID
@@ -93,7 +91,6 @@ def _list_known(names: Sequence[str]) -> Sequence[str]:
 
 
 @require_safe
-@staff_only
 def download(request: HtmxHttpRequest) -> HttpResponse:
     table = _build_table(request, _read_columns(request))
     return respond_with_download(table.write_csv(), "text/csv; charset=utf-8", "experiments.csv")
@@ -105,7 +102,6 @@ def _build_table(request: HtmxHttpRequest, usual: Sequence[str]) -> run_table.Ru
 
 
 @require_safe
-@staff_only
 def selected(request: HtmxHttpRequest) -> HttpResponse:
     """The chosen experiments beside each other: curves, films, and what can be done with them."""
     asked = selected_runs.parse_ids(request.GET.getlist("run"))
@@ -128,7 +124,6 @@ def selected(request: HtmxHttpRequest) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def curves(request: HtmxHttpRequest, slug: str, ending: str) -> HttpResponse:
     chosen = selected_runs.read_selected(selected_runs.parse_ids(request.GET.getlist("run")))
     charts = selected_runs.draw_charts(chosen)
@@ -186,7 +181,6 @@ ACTIONS: dict[str, tuple[Callable[[Rows, str], SafeString], str]] = {
 
 
 @require_POST
-@staff_only
 def change_selected(request: HtmxHttpRequest, action: str) -> HttpResponse:
     """Tag or archive the chosen experiments. `run` holds their public ids, `tag` the tag, `next` where to go then."""
     if action not in ACTIONS:

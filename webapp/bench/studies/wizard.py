@@ -17,7 +17,6 @@ from django.template.loader import render_to_string
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from webapp.accounts.access import staff_only
 from webapp.audit import record
 from webapp.audit.request_scope import leave_unrecorded
 from webapp.base.http import HtmxHttpRequest, get_site_address
@@ -63,7 +62,6 @@ STARTS: dict[str, type[StartForm | CopyForm]] = {"compare": StartComparisonForm,
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@staff_only
 def new(request: HtmxHttpRequest) -> HttpResponse:
     """Choose what the study begins with. The draft is made at once."""
     chosen = request.POST.get("start", "")
@@ -84,14 +82,12 @@ def _start(form: StartForm | CopyForm) -> Study:
 
 
 @require_safe
-@staff_only
 def setup(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     return redirect("bench:study_step", pk, next(iter(STEPS)))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@staff_only
 def step(request: HtmxHttpRequest, pk: int, name: str) -> HttpResponse:
     study = get_object_or_404(Study, pk=pk)
     if name not in STEPS:

@@ -12,7 +12,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods
 
-from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.form_fields import set_choices
 from webapp.bench.votes.pair_sources import Source, list_sources
@@ -77,7 +76,6 @@ class PairsForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
 def make_pairs(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """GET shows what a choice makes; POST of the same choice makes it."""
     poll = get_object_or_404(Poll, public_id=public_id)

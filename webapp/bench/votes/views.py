@@ -10,7 +10,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.accounts.access import staff_only
 from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
@@ -28,14 +27,12 @@ STILL_BLINDED = "Nobody has looked at the results yet. Unblind the vote on its p
 
 
 @require_safe
-@staff_only
 def index(request: HtmxHttpRequest) -> HttpResponse:
     rows = [(poll, lifecycle.count_complete(poll)) for poll in Poll.objects.all()]
     return render(request, "bench/votes/index.html", {"rows": rows})
 
 
 @require_safe
-@staff_only
 def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     lifecycle.close_full_polls()
     row = get_object_or_404(Poll, public_id=public_id)
@@ -85,7 +82,6 @@ def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
 
 
 @require_safe
-@staff_only
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: int) -> HttpResponse:
     """A file that evaluators saw beside the answers of a pair, by its number."""
     pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
@@ -96,7 +92,6 @@ def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: 
 
 
 @require_safe
-@staff_only
 def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: str) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
     if slug == "power":
@@ -131,7 +126,6 @@ class InviteForm(forms.Form):
 
 
 @require_POST
-@staff_only
 def invite(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
     form = InviteForm(request.POST)
@@ -146,7 +140,6 @@ def invite(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def open_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
     found = lifecycle.open_poll(row)
@@ -158,7 +151,6 @@ def open_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def close_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
     if request.POST.get("sure") != "yes":
@@ -171,7 +163,6 @@ def close_poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
 def unblind(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Show the results from now on. Only this button unblinds them, never a look at the page."""
     row = get_object_or_404(Poll, public_id=public_id)

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('problems', '0002_cases_as_they_are'),
+        ('problems', '0001_squashed_0002_cases_as_they_are'),
     ]
 
     operations = [

@@ -16,7 +16,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from webapp.accounts.access import staff_only
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.studies.questionnaires.forms import ItemForm, QuestionnaireForm
 from webapp.studies.models import Study
@@ -58,7 +57,6 @@ def change_study(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
 
 @require_safe
-@staff_only
 def index(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """All questionnaires of a study, by when they are asked."""
     study = get_object_or_404(Study, pk=pk)
@@ -96,7 +94,6 @@ def describe_moment(row: Questionnaire) -> str:
 
 
 @require_POST
-@staff_only
 @change_study
 def add(request: HtmxHttpRequest, study: Study) -> HttpResponse:
     """A new questionnaire: empty, or a ready-made one."""
@@ -113,7 +110,6 @@ def add(request: HtmxHttpRequest, study: Study) -> HttpResponse:
 
 
 @csp_update({"frame-src": [SELF]})  # type: ignore[arg-type]
-@staff_only
 def edit(request: HtmxHttpRequest, pk: int, number: int) -> HttpResponse:
     """One questionnaire: its settings, its items, and how a participant sees it."""
     row = _find(pk, number)
@@ -161,7 +157,6 @@ def describe_condition(item: Item) -> str:
 
 
 @require_POST
-@staff_only
 @change_study
 def act(request: HtmxHttpRequest, study: Study, number: int, action: str) -> HttpResponse:
     """Move, duplicate, delete, switch on or off."""
@@ -194,7 +189,6 @@ def _find_deleted(request: HtmxHttpRequest, study: Study) -> str:
 
 
 @require_POST
-@staff_only
 @change_study
 def undo_deletion(request: HtmxHttpRequest, study: Study) -> HttpResponse:
     """Bring back the questionnaire or the item that was deleted last."""
@@ -210,7 +204,6 @@ def undo_deletion(request: HtmxHttpRequest, study: Study) -> HttpResponse:
 
 
 @csp_update({"frame-src": [SELF]})  # type: ignore[arg-type]
-@staff_only
 def item(request: HtmxHttpRequest, pk: int, number: int, item_pk: int) -> HttpResponse:
     """One item, or a new one of the kind that the address names."""
     if request.method == "POST":
@@ -250,7 +243,6 @@ def _render_item(request: HtmxHttpRequest, row: Questionnaire, form: ItemForm) -
 
 
 @require_POST
-@staff_only
 @change_study
 def act_on_item(request: HtmxHttpRequest, study: Study, number: int, item_pk: int, action: str) -> HttpResponse:
     """Move, duplicate or delete an item."""
