@@ -1,11 +1,9 @@
-import re
-
 import pytest
 
 from llm.errors import MethodError
 from llm.messages import trace_text
 from llm.records import Ask, Choose, Judge, Outcome, Pick, Train, Write
-from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts, train
+from tests.llm.experiment import Experiment, prompts, train
 
 
 def kinds(experiment):
@@ -85,29 +83,6 @@ def test_describe_compares_consecutive_bests():
     for describe, (earlier, later) in zip(experiment.of(Ask), zip(bests, bests[1:], strict=False), strict=True):
         text = describe.messages[1]["content"]
         assert text.index(earlier) < text.index(later)
-
-
-@pytest.mark.parametrize("method", ["icpl", "open_loop"])
-def test_no_prompt_of_a_whole_experiment_holds_the_metric_or_a_score(method):
-    experiment = Experiment(method=method, k=4, n=4)
-    experiment.run()
-    secrets = {f"{o.rts:.6g}" for trained in experiment.got(Train) for o in trained}
-    secrets |= {form.format(s) for s in HIDDEN_SCORES for form in ("{:.4g}", "{:.6g}", "{}", "{:.0f}")}
-    for prompt in prompts(experiment):
-        assert not [s for s in secrets if s in prompt]
-        assert not re.search(r"\b(rts|metric)", prompt, re.IGNORECASE)
-
-
-@pytest.mark.slow
-def test_changing_every_score_but_not_their_order_changes_no_prompt():
-    plain, scaled = Experiment(), Experiment(train=lambda request: tuple(_rescored(o) for o in train(request)))
-    plain.run()
-    scaled.run()
-    assert prompts(plain) == prompts(scaled)
-
-
-def _rescored(outcome):
-    return Outcome(outcome.candidate, True, "", outcome.trace, {"samples": [1.0]}, outcome.rts * 3 - 5)
 
 
 def judged_with(pick):

@@ -20,19 +20,6 @@ def finished_experiment():
     return experiment, winner
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["icpl", "open_loop"])
-def test_killed_at_every_boundary_it_ends_the_same(method):
-    whole = Experiment(method=method, k=3, n=3)
-    winner = whole.run()
-    for kept in range(len(whole.saved)):
-        saved = json.loads(json.dumps([dataclasses.asdict(s) for s in whole.saved[:kept]]))
-        resumed = Experiment(method=method, k=3, n=3, saved=[Saved(**s) for s in saved])
-        assert resumed.run() == winner
-        assert [s.fingerprint for s in resumed.saved] == [s.fingerprint for s in whole.saved]
-        assert len(resumed.requests) == len(whole.saved) - kept
-
-
 def test_the_order_of_saved_rows_does_not_matter(finished_experiment):
     experiment, winner = finished_experiment
     assert experiment.advance(list(reversed(experiment.saved))) == Finished(winner)

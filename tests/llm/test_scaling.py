@@ -9,7 +9,7 @@ import pytest
 from llm.errors import MethodError
 from llm.forms import form_of
 from llm.messages import trace_text
-from llm.methods.scaling import by_vote, by_vote_and_model, read_groups, three_d
+from llm.methods.scaling import by_vote, by_vote_and_model, read_groups
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Problem, Train, Write
 from llm.replay import Finished, Saved
 from tests.llm.experiment import PROBLEM, Experiment, prompts, train
@@ -170,40 +170,6 @@ def test_unreadable_groups_are_asked_for_three_times_and_then_all_differ():
 )
 def test_groups_are_read_from_the_last_line_that_has_some(said, groups):
     assert read_groups(said, 3) == groups
-
-
-@pytest.mark.slow
-def test_voting_gets_worse_with_more_answers_when_the_wrong_one_is_likelier_and_3d_with_a_judge_does_not():
-    """Bias amplification: right with probability 0.4 a time. P(majority of B right) falls from 0.4 at B=1."""
-    share = {b: sum(_voted_right(b, seed) for seed in range(200)) / 200 for b in (1, 5, 25)}
-    assert share[1] == pytest.approx(0.4, abs=0.1)
-    assert share[5] == pytest.approx(0.317, abs=0.1)  # sum_{i>=3} C(5,i) 0.4^i 0.6^(5-i)
-    assert share[1] > share[5] > share[25] and share[25] < 0.25
-    judged = {b: sum(_judged_right(b, seed) for seed in range(200)) / 200 for b in (1, 5, 25)}
-    assert judged[1] <= judged[5] <= judged[25] and judged[25] > 0.99
-
-
-def _answers(count, rng):
-    return [answer(i, "right" if rng.random() < 0.4 else "wrong") for i in range(1, count + 1)]
-
-
-def _voted_right(count, seed):
-    answers = _answers(count, random.Random(seed))
-    chosen = vote(answers, ["[1] [2]"])[0]
-    return "right" in answers[int(chosen.partition("-")[2]) - 1].candidate.source
-
-
-def _judged_right(count, seed):
-    """One turn of 3D, with a judge who knows a right answer when there is one."""
-    answers = _answers(count, random.Random(seed))
-    steps = three_d(PROBLEM, random.Random(seed), count, 1)
-    next(steps)
-    steps.send(tuple(a.candidate for a in answers))
-    steps.send(tuple(answers))
-    best = next((a for a in answers if "right" in a.candidate.source), answers[0])
-    with pytest.raises(StopIteration) as stop:
-        steps.send(Pick(best.candidate.id, None))
-    return stop.value.value == best.candidate.id and "right" in best.candidate.source
 
 
 # --- turn -----------------------------------------------------------------------------------------------------

@@ -1,10 +1,9 @@
 import math
 
-import numpy as np
 import pytest
 import torch
 
-from simulation import catalog, mujoco_models
+from simulation import catalog
 from simulation.environment import Environment
 from tests.simulation.test_ant import wxyz
 
@@ -95,13 +94,6 @@ def test_only_the_marker_of_the_place_to_go_to_moves():
         env = placed(x, phase=phase)
         env.step(torch.zeros(1, 8))
         assert env.mocap(0).tolist() == [[0 if phase else 4, 0, 1, 0, 0, 0, 1]]
-
-
-def test_flags_and_marker_are_not_simulated():
-    physics, ant = mujoco_models.physics_model("AntPatrolAndReturn"), mujoco_models.physics_model("Ant")
-    assert (physics.nbody, physics.ngeom, physics.nq) == (ant.nbody, ant.ngeom, ant.nq)
-    assert np.array_equal(physics.body_mass, ant.body_mass)
-    assert mujoco_models.visual_model("AntPatrolAndReturn").nmocap == 1
 
 
 def test_a_new_episode_begins_on_the_way_out():

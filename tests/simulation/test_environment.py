@@ -127,7 +127,7 @@ def test_actions_are_clipped():
     assert wild.attributes["actions"].max() == 1.0
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", [*TASKS, "Anymal", "FrankaCabinet", "ShadowHand"])
 def test_a_diverged_world_is_ended_counted_and_finite_and_others_do_not_notice(task):
     healthy, sick = (Environment(task, worlds=4, groups=2, seed=3) for _ in range(2))
     for env in (healthy, sick):

@@ -237,20 +237,6 @@ def test_the_cube_rests_in_a_hand_that_does_nothing(task):
 
 
 @BOTH
-def test_a_diverged_world_stands_at_its_beginning_with_a_goal(task):
-    env = Environment(task, worlds=2, seed=3)
-    state = env.state_dict()
-    state["physics"][1, 1 + env.model.nq] = float("nan")
-    env.load_state_dict(state)
-    step = env.step(torch.full((2, env.info.num_actions), 0.3))
-    assert step.diverged.tolist() == [False, True] and not step.metric_counts[1]
-    assert all(torch.isfinite(value).all() for value in env.attributes.values() if isinstance(value, torch.Tensor))
-    assert torch.isfinite(env.obs_buf).all()
-    env.step(torch.full((2, env.info.num_actions), float("nan")))
-    assert torch.isfinite(env.obs_buf).all()
-
-
-@BOTH
 def test_a_group_is_the_same_alone_and_after_a_continuation(task):
     actions = torch.rand(60, 3, catalog.task(task).num_actions, generator=torch.Generator().manual_seed(5)) * 2 - 1
     together, alone = Environment(task, worlds=3, groups=2, seed=6), Environment(task, worlds=3, seed=6)
@@ -266,14 +252,6 @@ def test_a_group_is_the_same_alone_and_after_a_continuation(task):
         together.reset(whole.terminated | whole.truncated)
         alone.reset(part.terminated | part.truncated)
         assert torch.equal(alone.obs_buf, together.obs_buf[3:])
-
-
-@BOTH
-def test_what_only_a_clip_shows_costs_the_physics_nothing(task):
-    physics, visual = mujoco_models.physics_model(task), mujoco_models.visual_model(task)
-    assert (physics.nmocap, visual.nmocap) == (0, 1)
-    assert physics.nq == visual.nq and not (physics.geom_group == mujoco_models.VISUAL_GROUP).any()
-    assert np.isclose(physics.body_mass.sum(), visual.body_mass.sum())
 
 
 @pytest.mark.slow

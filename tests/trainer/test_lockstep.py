@@ -58,14 +58,6 @@ def test_results_do_not_depend_on_how_the_candidates_are_split(tmp_path, task):
         assert part_result.candidates == result.candidates[first:last]
 
 
-def test_the_seed_decides(tmp_path):
-    first = trained(tmp_path / "a", TrainJob("Cartpole", CARTPOLE[:1], seed=1, overrides=SHORT, film_at=()))[1]
-    again = trained(tmp_path / "b", TrainJob("Cartpole", CARTPOLE[:1], seed=1, overrides=SHORT, film_at=()))[1]
-    other = trained(tmp_path / "c", TrainJob("Cartpole", CARTPOLE[:1], seed=2, overrides=SHORT, film_at=()))[1]
-    assert first.candidates == again.candidates
-    assert first.candidates != other.candidates
-
-
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [

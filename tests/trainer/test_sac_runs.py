@@ -1,20 +1,15 @@
 """Runs with SAC: split invariance, failures that stay alone, seeds, exact continuation, policies."""
 
-import os
-import re
-import signal
-
 import pytest
 import torch
 
 from simulation import catalog
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, shard, trained, unnumbered
-from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
 from trainer import checkpoint
 from trainer.evaluation import evaluate
 from trainer.learner import mixed_precision
-from trainer.records import WARM, TrainJob, shard_folder
+from trainer.records import WARM, TrainJob
 
 pytestmark = pytest.mark.slow
 
@@ -58,17 +53,9 @@ def test_results_do_not_depend_on_how_the_candidates_are_split(finished_run, tmp
 
 
 @exact
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (rewards.NAN_WHEN_LEANING, "sqrt|finite|not a number|NaN"),
-        (rewards.OVERFLOWING, "training diverged"),
-        (rewards.HEADER + "    return open('x')\n", "allow-list"),
-    ],
-)
-def test_a_failing_candidate_fails_alone_and_says_why(finished_run, tmp_path, bad, reason):
-    lockstep, result = trained(tmp_path, job((CARTPOLE[0], bad, CARTPOLE[2])))
-    assert not result.candidates[1].ok and re.search(reason, result.candidates[1].reason)
+def test_a_failing_candidate_fails_alone_and_says_why(finished_run, tmp_path):
+    lockstep, result = trained(tmp_path, job((CARTPOLE[0], rewards.OVERFLOWING, CARTPOLE[2])))
+    assert not result.candidates[1].ok and "training diverged" in result.candidates[1].reason
     expected = finished_run[2].candidates
     assert unnumbered((result.candidates[0], result.candidates[2])) == unnumbered((expected[0], expected[2]))
     assert lockstep.collector.env.groups == 2 and len(lockstep.learner.replay.rows) == 2
@@ -83,15 +70,13 @@ def test_several_seeds_in_one_batch_give_what_separate_jobs_give(finished_run, t
     assert unnumbered(other.candidates) == unnumbered(result.candidates[1:2])
 
 
-@pytest.mark.parametrize("iterations", [5, *(pytest.param(i, marks=pytest.mark.exhaustive) for i in (1, 10))])
-def test_going_on_from_a_checkpoint_gives_the_same_result(finished_run, tmp_path, iterations):
-    """Before anything is learned, after, and when the replay has begun to forget."""
+def test_going_on_from_a_checkpoint_gives_the_same_result(finished_run, tmp_path):
     begun = shard(tmp_path, job())
-    for _ in range(iterations):
+    for _ in range(10):  # the replay has begun to forget
         begun._iterate()
     begun._save()
     continued = shard(tmp_path, job())
-    assert continued.iteration == iterations
+    assert continued.iteration == 10
     assert continued.train().candidates == finished_run[2].candidates
     assert torch.equal(continued.learner.critics, finished_run[1].learner.critics)
 
@@ -133,21 +118,6 @@ def test_a_policy_of_another_algorithm_or_size_is_no_beginning(finished_run, tmp
         (tmp_path / name / WARM).write_bytes((source / "0.pt").read_bytes())
         with pytest.raises(ValueError, match=reason):
             shard(tmp_path / name, given)
-
-
-@pytest.mark.exhaustive  # going on from a checkpoint is above, killing a run in test_run.py
-def test_a_killed_run_ends_as_an_unbroken_one(run, tmp_path):  # noqa: F811
-    longer = {**SHORT, "iterations": 40}
-    given = job(overrides=longer, film_at=(10,), processes=1)  # saves there
-    unbroken = finished(run(tmp_path / "whole", given), tmp_path / "whole")
-    folder = tmp_path / "broken"
-    process = run(folder, given)
-    saved = shard_folder(folder, 0, 3) / "checkpoint.pt"
-    wait_for(saved.exists)
-    os.kill(process.pid, signal.SIGKILL)
-    wait_for(lambda: not shard_pids(folder))
-    result = finished(run(folder, given), folder)
-    assert all(c.ok for c in result.candidates) and result.candidates == unbroken.candidates
 
 
 @pytest.mark.parametrize("task", list(catalog.tasks()))

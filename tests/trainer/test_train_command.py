@@ -79,14 +79,7 @@ def test_every_reward_is_trained_with_each_seed_by_the_chosen_algorithm(tmp_path
     ("options", "message"),
     [
         (["--task", "Cartpol"], "unknown task 'Cartpol'; known: AllegroHand, Ant, "),
-        (["--task", "Cartpole", "--preset", "slow"], "unknown preset 'slow' of Cartpole"),
-        (["--task", "Cartpole", "--iterations", "0"], "override iterations=0: a whole number of at least 1"),
-        (
-            ["--task", "Ant", "--algorithm", "sac"],
-            "unknown preset 'quick-sac' of Ant; known: quick, long, paper, paper-sac",
-        ),
         (["--task", "Cartpole", "--override", "iterations"], "--override iterations: give a name and a number"),
-        (["--task", "Cartpole", "--override", "speed=2"], "unknown override 'speed'"),
     ],
 )
 def test_wrong_options_are_named(tmp_path, options, message):

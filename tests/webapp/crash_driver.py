@@ -1,9 +1,8 @@
 """A panel of two who vote as soon as they can, while test_crash.py kills processes.
 
-    python -m tests.webapp.crash_driver SECONDS PORT SEED [proxy]
+    python -m tests.webapp.crash_driver SECONDS PORT SEED
 
-Starts one experiment for the panel, which votes at the site on this port, and with "proxy" one for the proxy judge
-beside it; prints what became of them as JSON.
+Starts one experiment for the panel, which votes at the site on this port; prints what became of it as JSON.
 """
 
 from __future__ import annotations
@@ -39,21 +38,18 @@ ONCE = ("started", "written", "trained", "described", "picked", "finished", "jud
 """Kinds of events that are told once."""
 
 
-def start_experiments(with_proxy: bool) -> list[Experiment]:
+def start_experiment() -> Experiment:
     study = Study.objects.create(title="Crash", status="open", consent_text="c", contact="x")
     past = {"consented_at": timezone.now(), "instructed_at": timezone.now()}
     people = [Participant.objects.create(study=study, label=f"P{number}", **past) for number in (1, 2)]
     plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2}
     arm = Arm.objects.create(study=study, panel=len(people), **plan)
     plan["overrides"] = TINY
-    rows = [Experiment.objects.create(name="person", judge="human", **plan)]
-    if with_proxy:  # three rounds: it describes, too
-        rows.append(Experiment.objects.create(name="proxy", judge="proxy", **plan | {"n": 3}))
+    row = Experiment.objects.create(name="person", judge="human", **plan)
     for person in people:
-        Assignment.objects.create(participant=person, arm=arm, experiment=rows[0])
-    for row in rows:
-        loop.start(row)
-    return rows
+        Assignment.objects.create(participant=person, arm=arm, experiment=row)
+    loop.start(row)
+    return row
 
 
 def is_counted(vote: Vote) -> bool:
@@ -72,32 +68,30 @@ def find_repeated(rows: Iterable[Experiment]) -> list[list[Any]]:
     return [list(event) for event, count in events.items() if count > 1 and event[1] in ONCE]
 
 
-def collect_facts(rows: list[Experiment], voters: list[Voter]) -> dict[str, Any]:
+def collect_facts(row: Experiment, voters: list[Voter]) -> dict[str, Any]:
     """The facts that a test checks, as plain values."""
     clips = Clip.objects.filter(percent=100)
     return {
-        "statuses": {row.name: row.status for row in rows},
-        "errors": [row.error for row in rows if row.error],
-        "winners": [row.winner.key if row.winner else None for row in rows],
+        "status": row.status,
+        "error": row.error,
         "votes": sum(len(voter.thanked) for voter in voters),
         "votes_lost": [token for voter in voters for token in voter.lost()],
         "presses": sum(voter.presses for voter in voters),
         "site_killed_by_voters": sum(voter.kills for voter in voters),
         "refusals": [refusal for voter in voters for refusal in voter.refusals],
         "votes_not_counted": [v.pk for v in Vote.objects.all() if v.locked_at is None or not is_counted(v)],
-        "twice": find_repeated(rows),
-        "open_requests": sum(row.requests.exclude(status="done").count() for row in rows),
-        "requests": [row.requests.count() for row in rows],
-        "candidates": [[i.candidates.count() for i in row.iterations.all()] for row in rows],
+        "twice": find_repeated([row]),
+        "open_requests": row.requests.exclude(status="done").count(),
+        "requests": row.requests.count(),
+        "candidates": [i.candidates.count() for i in row.iterations.all()],
         "candidates_failed": list(Candidate.objects.exclude(status="trained").values_list("reason", flat=True)),
-        "idle": not any(row.jobs.filter(status__in=("queued", "running")).exists() for row in rows),
+        "idle": not row.jobs.filter(status__in=("queued", "running")).exists(),
         "calls_twice": [
             key for key, n in Counter(ModelCall.objects.values_list("request", "request_hash", "seed")).items() if n > 1
         ],
         "clips": [clip.status for clip in clips],
         "files_missing": [c.video for c in clips if c.status == "ready" and not store.size(c.video)],
-        "restarts": sum(row.events.filter(kind="restarted").count() for row in rows),
-        "kinds": dict(Counter(e.kind for row in rows for e in row.events.all())),
+        "kinds": dict(Counter(e.kind for e in row.events.all())),
     }
 
 
@@ -106,22 +100,21 @@ def is_over(row: Experiment) -> bool:
     return row.status in ENDED and not row.jobs.filter(status__in=("queued", "running")).exists()
 
 
-def main(seconds: float, port: int, seed: int, with_proxy: bool) -> None:
-    rows, rng = start_experiments(with_proxy), random.Random(seed)
-    voters = [Voter(person, port, rng) for person in find_participants(rows[0])]
+def main(seconds: float, port: int, seed: int) -> None:
+    row, rng = start_experiment(), random.Random(seed)
+    voters = [Voter(person, port, rng) for person in find_participants(row)]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
-    while not (all(is_over(row) for row in rows) and all(voter.answered for voter in voters)):
+    while not (is_over(row) and all(voter.answered for voter in voters)):
         if any(voter.refusals for voter in voters) or time.monotonic() > deadline:
             break
-        for row in rows:
-            row.refresh_from_db()
+        row.refresh_from_db()
         for voter in voters:
             voter.act()
         time.sleep(0.2)
     time.sleep(2)  # a message that comes twice would do its harm now
-    print(json.dumps(collect_facts(rows, voters)), flush=True)
+    print(json.dumps(collect_facts(row, voters)), flush=True)
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), "proxy" in sys.argv[4:])
+    main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,4 +1,4 @@
-"""kill -9 of everything, at random moments: experiments complete, no vote is lost, no step takes effect twice.
+"""kill -9 of what loses most, at random moments: the experiment completes, no vote is lost, no step counts twice.
 
 Beside what is killed here, those who vote kill the site each time they vote (crash_voters.py).
 """
@@ -15,33 +15,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from redis import Redis
 
 from tests import short_training
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, processes, static_files, wait_for
 
 pytestmark = pytest.mark.slow
 
-MOST_OF_A_KIND = 2
-"""As many as cost no result: the third crash of a training or filming process would fail its candidates or clips."""
 COMPLETE_SECONDS = 1800
-SEEDS = [int(seed) for seed in os.environ.get("PREFINE_TEST_CRASH_SEEDS", "1,2,3").split(",")]
 TARGETS = {
-    "web": "uvicorn webapp.asgi",
     "training worker": "manage.py worker train",
-    "writing worker": "manage.py worker llm",
-    "filming worker": "manage.py worker film",
     "trainer": "trainer.run",
     "training shard": "trainer.lockstep",
-    "film": "simulation.film",
     "checker": "trainer.commands.check",
-    "reaper": "manage.py reaper",
     "supervisor": "webapp.supervisor",
 }
+"""The site is killed by those who vote; everything else: benchmarks/faults."""
 MESSAGES = "messages"
 """Not a process: everything that is in the broker."""
-FEW = ("training worker", "trainer", "training shard", "checker", "supervisor", MESSAGES)
-"""The site is killed by those who vote."""
+SEED = 1
 
 
 class Prefine:
@@ -110,36 +101,23 @@ def kill_one(stack: Stack, planned: list[str], rng: random.Random) -> str | None
 
 
 def lose_messages(stack: Stack) -> None:
-    if stack.name == "production":
-        with Redis.from_url(stack.environment["PREFINE_BROKER_URL"]) as broker:
-            broker.flushdb()
     for message in (stack.data / "broker").glob("*.msg"):
         message.unlink(missing_ok=True)
 
 
 @pytest.mark.timeout(2400)
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", SEEDS)
-def test_everything_may_be_killed_at_any_moment(stack: Stack, seed: int) -> None:
-    facts = kill_everything(stack, seed, MOST_OF_A_KIND * [*TARGETS, MESSAGES], "proxy")
-    assert facts["statuses"].keys() == {"person", "proxy"}
-    assert facts["clips"] == ["ready"] * 10 and facts["requests"] == [7, 11]
-    assert facts["candidates"] == [[2, 2], [2, 2, 2]]
-
-
-@pytest.mark.timeout(2400)
 def test_what_loses_most_may_be_killed(tmp_path: Path) -> None:
     python = short_training.python(tmp_path / "python", cores=2)  # a shard for each of two candidates
-    facts = kill_everything(embedded(tmp_path / "data", python), 1, list(FEW))
-    assert facts["clips"] == ["ready"] * 4 and facts["requests"] == [7] and facts["candidates"] == [[2, 2]]
+    facts = kill_everything(embedded(tmp_path / "data", python), [*TARGETS, MESSAGES])
+    assert facts["clips"] == ["ready"] * 4 and facts["requests"] == 7 and facts["candidates"] == [2, 2]
 
 
-def kill_everything(stack: Stack, seed: int, planned: list[str], *more: str) -> dict[str, Any]:
-    """What crash_driver.py saw of its experiments."""
-    rng = random.Random(seed)
+def kill_everything(stack: Stack, planned: list[str]) -> dict[str, Any]:
+    """What crash_driver.py saw of its experiment."""
+    rng = random.Random(SEED)
     static_files(stack.data)
     prefine = Prefine(stack)
-    driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS), str(prefine.port), str(seed), *more)
+    driver = stack.python("-m", "tests.webapp.crash_driver", str(COMPLETE_SECONDS), str(prefine.port), str(SEED))
     killed, enough, kinds = list[str](), len(planned) / 2, len(set(planned)) / 2
     try:
         assert driver.stdout is not None
@@ -158,7 +136,7 @@ def kill_everything(stack: Stack, seed: int, planned: list[str], *more: str) -> 
             process.wait()
     facts = json.loads(said.splitlines()[-1])
     print(killed, facts)
-    assert set(facts["statuses"].values()) == {"finished"}, facts
+    assert facts["status"] == "finished", facts
     assert not facts["candidates_failed"] and set(facts["clips"]) == {"ready"}  # so every round has a choice to make
     assert facts["votes"] == facts["kinds"]["voted"] == 2 * facts["kinds"]["judge"] == 6  # each round once, by two
     assert not facts["votes_lost"] and not facts["votes_not_counted"] and not facts["refusals"]

@@ -182,20 +182,6 @@ def test_nothing_overflows_a_small_screen(site, page, width):
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_pages_have_one_heading_names_for_controls_and_no_double_ids(site, page):
-    address, _, public_id = site
-    for path in ("", f"{public_id}/", f"{public_id}/1-2/", "tasks/", "tasks/Ant/"):
-        page.goto(f"{address}/bench/{path}")
-        assert page.locator("h1").count() == 1, path
-        nameless = page.evaluate(
-            "[...document.querySelectorAll('button, a[href], input:not([type=hidden]), select, video')].filter(e =>"
-            " !e.textContent.trim() && !e.ariaLabel && !e.labels?.length && !e.ariaHidden).map(e => e.outerHTML)"
-        )
-        assert nameless == [], path
-        ids = page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
-        assert len(ids) == len(set(ids)), path
-
-
 def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(site, page):
     page.goto(f"{site[0]}/bench/")
     page.evaluate("window.sameDocument = true")

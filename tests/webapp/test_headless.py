@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import signal
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
 
-from llm.replay import Finished, read_record, replay
-from tests import short_training
 from tests.webapp.fake_workers import start_experiment
-from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from webapp.base.processes import stopping
 from webapp.experiments import execute, headless
 from webapp.experiments.models import Experiment
@@ -65,28 +60,3 @@ def test_a_stop_that_strikes_where_it_is_lost_ends_it_all_the_same(
     with pytest.raises(KeyboardInterrupt):
         headless.run_to_end(row, lambda said: None)
     assert row.jobs.get().status == "queued"
-
-
-@pytest.mark.timeout(1800)
-@pytest.mark.exhaustive
-def test_an_interrupted_experiment_is_continued_to_its_record(tmp_path: Path) -> None:
-    data = embedded(tmp_path / "data", short_training.python(tmp_path / "python", iterations=400))
-    plan = ["--task", "Cartpole", "--k", "2", "--n", "1"]
-    process = data.python("manage.py", "run_experiment", *plan)
-    runs = data.data / "runs"
-    wait_for(lambda: list(runs.glob("*/progress.json")), "the start of training", 240)
-    ours = {pid: command for pid, (_, command) in processes().items() if str(runs) in command}
-    assert ours
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=240)
-    assert process.returncode == 130 and "Traceback" not in said
-    again = re.search(r"Stopped. Go on with: ./prefine run --resume (\S+)", said)
-    assert again is not None, said
-    wait_for(lambda: have_ended(ours), "the end of the training processes")
-
-    said = data.manage("run_experiment", "--resume", again[1])
-    assert re.search(r"^ +1 +2/2 +1-\d +\d", said, re.MULTILINE), said
-    assert "Winner: 1-" in said and "def compute_reward" in said
-    (record,) = (data.data / "records").glob("*.json")
-    end = replay(read_record(record))
-    assert isinstance(end, Finished) and f"Winner: {end.candidate}, RTS" in said

@@ -7,7 +7,6 @@ from statistics import mean, stdev
 
 import pytest
 
-from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
 
 
@@ -76,9 +75,3 @@ def test_twenty_seeds_are_too_many_to_flip_all_of_and_give_the_same_p_again() ->
     assert compare_by_seed(first, second) == compare_by_seed(first, second) and 0 < compare_by_seed(first, second).p < 1
     with pytest.raises(ValueError, match="two samples of the same length"):
         compare_by_seed([1.0], [])
-
-
-def test_holm_by_hand() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.5]) == pytest.approx([1.0, 1.0])
-    assert holm([]) == []

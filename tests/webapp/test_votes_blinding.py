@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.webapp import poll_rows, rows
+from tests.webapp.blinding import FORBIDDEN_WORDS, Recorder, leaks, number_from
 from tests.webapp.poll_rows import agree, page
-from tests.webapp.test_blinding import FORBIDDEN_WORDS, Recorder, _number_from, leaks
 from webapp.experiments.models import Clip
 from webapp.votes import lifecycle, poll_ballot
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
@@ -133,7 +133,7 @@ def blinded_poll():
     other = poll_rows.evaluator(poll_rows.poll())
     poll_rows.vote_for(other, "ICPL")
     for number, table in enumerate((Poll, Pair, Showing, Clip, Evaluator, Vote), 2):
-        _number_from(table, 100_001 * number)
+        number_from(table, 100_001 * number)
     poll = poll_rows.poll(pairs=2, opened=False, allow_tie=True, ask_strength=True, recruiting=True, repeats=1)
     poll.pairs.filter(position=1).update(name="sentinel_pair")
     poll_rows.add_check(poll)

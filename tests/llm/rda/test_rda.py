@@ -168,16 +168,6 @@ def test_a_vision_model_sees_frames_of_each_clip_several_times_and_no_statistics
     assert all("12 evenly spaced moments" in text(r) and "restarted" not in text(r) for r in looks)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["rda", "rda_judged"])
-def test_no_prompt_holds_the_metric_or_a_score(method):
-    experiment = run(method)
-    secrets = {f"{o.rts:.{digits}g}" for got in experiment.got(Train) for o in got for digits in (4, 6)}
-    for prompt in prompts(experiment):
-        assert not [s for s in secrets if s in prompt]
-        assert not re.search(r"\b(rts|metric|task score)", prompt, re.IGNORECASE)
-
-
 # --- reflection on subtasks ---------------------------------------------------------------------------------------
 
 

@@ -380,22 +380,6 @@ def first_and_last(request):
 # --- a judge as the value -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_with_a_judge_no_prompt_holds_the_metric_or_a_score(judged_search):
-    secrets = {f"{o.rts:.{digits}g}" for o in outcomes(judged_search).values() for digits in (4, 6)}
-    for prompt in prompts(judged_search):
-        assert not [s for s in secrets if s in prompt]
-        assert not re.search(r"\b(rts|metric|task score)", prompt, re.IGNORECASE)
-
-
-@pytest.mark.slow
-def test_with_a_judge_only_the_order_of_scores_matters(judged_search):
-    def rescored(request):
-        return tuple(Outcome(o.candidate, True, "", o.trace, {"samples": [1.0]}, o.rts * 3 - 5) for o in train(request))
-
-    assert prompts(run("rf_agent_judged", budget=38, train=rescored)) == prompts(judged_search)
-
-
 def test_the_incumbent_is_judged_again_and_the_last_one_wins(judged_search):
     asked, picks = judged_search.of(Judge), judged_search.got(Judge)
     assert [len(r.outcomes) for r in asked] == [6, 9, 9, 9, 9]
