@@ -23,7 +23,7 @@ from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
 """Libraries to compare with where they are installed."""
-HELPERS = {"adapters", "command", "machine", "published", "rsl_worlds", "simulated"}
+HELPERS = {"adapters", "batch", "command", "machine", "published", "rsl_worlds", "simulated"}
 USUAL = ("stepping", "training", "lockstep", "filming")
 TASKWISE = {
     "stepping",
@@ -44,9 +44,11 @@ TASKWISE = {
     "off_policy",
     "preferences",
     "preference_cost",
+    "controls",
+    "published_rewards",
 }
 """Benchmarks that have --tasks, or one --task at a time."""
-ONE_TASK = {"bridge", "learning", "diversity", "time_left", "sheets", "preferences", "preference_cost"}
+ONE_TASK = {"bridge", "controls", "learning", "diversity", "time_left", "sheets", "preferences", "preference_cost"}
 
 
 def names() -> list[str]:

@@ -9,11 +9,15 @@ FILE = Path(__file__).resolve().parents[1] / "docs" / "published.csv"
 METRICS = ("task_score", "success_rate")
 
 
+def read_rows() -> list[dict[str, str]]:
+    """All printed scores."""
+    with FILE.open(newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
 def references(task: str) -> dict[str, str]:
     """The printed scores of "Human" and "Sparse": each number with its deviation and its source."""
-    with FILE.open(newline="") as file:
-        rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    own = [row for row in rows if row["task"] == task and row["metric"] in METRICS]
+    own = [row for row in read_rows() if row["task"] == task and row["metric"] in METRICS]
     return {row["method"]: _number(row) for row in own if row["method"] in ("Human", "Sparse")}
 
 

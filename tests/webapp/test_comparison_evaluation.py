@@ -29,7 +29,7 @@ from webapp.comparisons import (
 )
 from webapp.comparisons.arms import name_arms, parse_arm
 from webapp.comparisons.contrasts import Contrast, add_controls, parse_contrasts
-from webapp.comparisons.experiment_results import Result, Score
+from webapp.comparisons.experiment_results import ReferenceScores, Result, Score
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
 from webapp.comparisons.unread import find_unread
@@ -136,15 +136,35 @@ def test_the_site_runs_retrainings_after_their_searches() -> None:
     ]
 
 
-def test_a_search_that_was_finished_elsewhere_is_not_retrained_here(tmp_path: Path) -> None:
+def test_what_was_finished_elsewhere_is_not_trained_here(tmp_path: Path) -> None:
     plan = contrast_plan(experiments=1)
     run_all(plan)
+    references = experiment_results.read_references(plan)
     report.write_report(plan, tmp_path / "there")
     held = csv_tables.read_reports(plan, [tmp_path / "there"])
     Experiment.objects.all().delete()
-    assert [round(one.score or 0, 1) for one in held.values()] in ([301.5, 501.5], [501.5, 301.5])
-    left = [step for step in follow_ups.list_steps(plan) if not step.is_over(plan.existing(), held)]
+    scores = [round(one.score or 0, 1) for one in held.values() if isinstance(one, Result)]
+    assert sorted(scores) == [301.5, 501.5]
+    assert len(references) == 2 and experiment_results.read_references(plan, held) == references
+    assert not [step for step in follow_ups.list_steps(plan) if not step.is_over(plan.existing(), held)]
+    report.write_report(plan, tmp_path / "joined", held)
+    assert csv_tables.read_reports(plan, [tmp_path / "joined"]).keys() == held.keys()
+
+
+def test_references_of_another_plan_or_an_earlier_version_are_trained_here(tmp_path: Path) -> None:
+    plan = contrast_plan(experiments=1)
+    run_all(plan)
+    report.write_report(plan, tmp_path)
+    more = replace(plan, retrain=3)
+    assert not [one for one in csv_tables.read_reports(more, [tmp_path]).values() if isinstance(one, ReferenceScores)]
+    table = tmp_path / "references.csv"
+    table.write_text("\n".join(line.rpartition(",")[0] for line in table.read_text().splitlines()) + "\n")
+    held = csv_tables.read_reports(plan, [tmp_path])
+    left = [step for step in follow_ups.list_steps(plan) if not step.is_over({}, held)]
     assert [step.cell for step in left] == [None, None], "the references alone"
+    table.write_text("task,reward\n")
+    with pytest.raises(ValueError, match="references.csv has no policies"):
+        csv_tables.read_reports(plan, [tmp_path])
 
 
 # --- arms and contrasts -------------------------------------------------------------------------------------------
@@ -322,13 +342,10 @@ def test_the_report_has_claims_scores_references_and_a_figure_each(tmp_path: Pat
     assert "| Human |  | 2/2 | 1.500 \u00b1 0.707 | -1.000 | 1.000, 2.000 |" in text
     assert "before any of its experiments had finished: ICPL > OpenLoop." in text
     with (tmp_path / "references.csv").open() as file:
-        assert file.read().splitlines()[1] == "Cartpole,Human,2,1.5,1.0 2.0"
-    again = csv_tables.read_reports(plan, [tmp_path])
-    assert [one.retrained for one in again.values()] == [
-        one.retrained for one in experiment_results.read_results(plan)
-    ] or sorted(one.retrained for one in again.values()) == sorted(
-        one.retrained for one in experiment_results.read_results(plan)
-    )
+        assert file.read().splitlines()[1].startswith("Cartpole,Human,2,1.5,1.0 2.0,")
+    again = [one for one in csv_tables.read_reports(plan, [tmp_path]).values() if isinstance(one, Result)]
+    here = experiment_results.read_results(plan)
+    assert sorted(one.retrained for one in again) == sorted(one.retrained for one in here)
 
 
 def test_contrasts_that_are_changed_later_say_so(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from webapp.bench.comparisons.forms import preset_choices, task_choices
 from webapp.comparisons import background, csv_tables, report
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.contrasts import Contrast
+from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
@@ -228,6 +229,7 @@ def test_a_report_from_elsewhere_is_counted_and_not_run_again(admin_client: Clie
         in send(elsewhere_experiments=tables[1], elsewhere_rounds=tables[0]).text
     )
     [found] = csv_tables.read_reports(first.plan, [tmp_path / "there"]).values()
+    assert isinstance(found, Result)
     assert (found.calls, found.offline_calls) == (1, 6)
     cost = next(line for line in (tmp_path / "there" / "report.md").read_text().splitlines() if "6.0" in line)
     assert [cell.strip() for cell in cost.split("|")][4:6] == ["1", "6.0"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from webapp.base.csv_cells import format_table, from_cell
-from webapp.comparisons.experiment_results import Result, Round, Score
+from webapp.comparisons.experiment_results import Elsewhere, ReferenceScores, Result, Round, Score
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments.alignment import Alignment
 from webapp.experiments.models import Experiment
@@ -58,6 +58,8 @@ ADDED_LATER = (
 """Columns that reports of earlier versions lack; their values are unknown."""
 ROUNDS = (*IDENTITY, "round", "candidates", "best_rts", "mean_rts", "best_rts_so_far", "public_id")
 READ_BACK = ("experiments.csv", "rounds.csv")
+READ_REFERENCES = "references.csv"
+"""Read back where a report has it: those of earlier versions, and of plans without retrainings, do not."""
 Row = dict[str, str]
 
 # --- writing ------------------------------------------------------------------------------------------------------
@@ -76,7 +78,7 @@ def write_tables(
             (*one, len(each), sum(each) / len(each), " ".join(map(repr, each)), ids[one])
             for one, each in references.items()
         ]
-        _write_table(folder / "references.csv", REFERENCES, rows)
+        _write_table(folder / READ_REFERENCES, REFERENCES, rows)
     _write_table(folder / "summary.csv", SUMMARY, [_build_summary_row(score) for score in scores])
     _write_table(
         folder / "rounds.csv", ROUNDS, [_build_round_row(result, r) for result in results for r in result.rounds]
@@ -143,12 +145,12 @@ def replace_file(path: Path, text: str) -> None:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_reports(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]:
-    """The plan's experiments that are finished in these reports; the first report that has one counts.
+def read_reports(plan: Plan, folders: Iterable[Path]) -> Elsewhere:
+    """The plan's experiments and references that are finished in these reports; the first report that has one counts.
 
     Raises ValueError for a folder that has none of the plan's experiments or cannot be read completely.
     """
-    found: dict[uuid.UUID, Result] = {}
+    found: Elsewhere = {}
     for folder in folders:
         try:
             found = {**_read_report(plan, folder), **found}
@@ -158,8 +160,9 @@ def read_reports(plan: Plan, folders: Iterable[Path]) -> dict[uuid.UUID, Result]
     return found
 
 
-def _read_report(plan: Plan, folder: Path) -> dict[uuid.UUID, Result]:
-    return parse_report(plan, {name: (folder / name).read_bytes().decode() for name in READ_BACK}, str(folder))
+def _read_report(plan: Plan, folder: Path) -> Elsewhere:
+    names = [*READ_BACK, *([READ_REFERENCES] if (folder / READ_REFERENCES).exists() else [])]
+    return parse_report(plan, {name: (folder / name).read_bytes().decode() for name in names}, str(folder))
 
 
 def read_ids(folder: Path, table: str = "experiments.csv") -> set[uuid.UUID]:
@@ -171,9 +174,9 @@ def read_ids(folder: Path, table: str = "experiments.csv") -> set[uuid.UUID]:
         return set()
 
 
-def parse_report(plan: Plan, texts: Mapping[str, str], folder: str) -> dict[uuid.UUID, Result]:
-    """What of the plan is finished in a report, of which these are the files READ_BACK, by name. Raises ValueError for
-    one that has none of the plan's experiments, or is not whole.
+def parse_report(plan: Plan, texts: Mapping[str, str], folder: str) -> Elsewhere:
+    """What of the plan is finished in a report, of which these are the files by name: READ_BACK, and READ_REFERENCES
+    where it has that. Raises ValueError for one that has none of the plan's experiments, or is not whole.
     """
     experiments = {row["public_id"]: row for row in _parse_rows(texts, "experiments.csv", EXPERIMENTS)}
     rounds: dict[str, list[Round]] = {number: [] for number in experiments}
@@ -189,12 +192,25 @@ def parse_report(plan: Plan, texts: Mapping[str, str], folder: str) -> dict[uuid
             "budget, judge, preset, iterations, seed, models and label"
         )
     finished = [number for number in ours if experiments[number]["status"] == Experiment.Status.FINISHED]
-    return {
+    found: dict[uuid.UUID, Result | ReferenceScores] = {
         uuid.UUID(number): _parse_result(
             cells[number], experiments[number], tuple(rounds[number]), folder, plan.is_evaluated(cells[number])
         )
         for number in finished
     }
+    return found | _parse_references(plan, texts, folder)
+
+
+def _parse_references(plan: Plan, texts: Mapping[str, str], folder: str) -> dict[uuid.UUID, ReferenceScores]:
+    """Those of the plan, with as many policies as it has. Reports of earlier versions do not say which theirs are."""
+    rows = _parse_rows(texts, READ_REFERENCES, REFERENCES[:-1]) if READ_REFERENCES in texts else []
+    ours = {str(number): number for number in (plan.reference_id(*one) for one in plan.references)}
+    found = {}
+    for row in rows:
+        scores = tuple(map(float, row["each"].split()))
+        if (number := ours.get(row.get("public_id", ""))) and len(scores) == plan.retrain:
+            found[number] = ReferenceScores(scores, folder)
+    return found
 
 
 def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str, evaluated: bool) -> Result:

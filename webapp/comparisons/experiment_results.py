@@ -111,8 +111,17 @@ class Result:
         return f"{len(self.rounds)} of {self.arm.rounds} rounds" if self.ended_early else ""
 
 
-NOWHERE: Mapping[uuid.UUID, Result] = {}
-"""The empty value of `elsewhere`."""
+@dataclass(frozen=True)
+class ReferenceScores:
+    """The score of each policy of Human or Sparse on a task, from the report in this folder."""
+
+    scores: tuple[float, ...]
+    folder: str
+
+
+Elsewhere = Mapping[uuid.UUID, Result | ReferenceScores]
+"""What other reports hold, by id."""
+NOWHERE: Elsewhere = {}
 
 
 @dataclass(frozen=True)
@@ -183,7 +192,7 @@ def group_scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
     ]
 
 
-def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) -> list[Result]:
+def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
     """Every experiment of the plan that has begun, in the plan's order, in a fixed number of queries.
 
     An experiment that is not finished here is taken from `elsewhere` where it is finished there.
@@ -197,9 +206,9 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
     found = []
     for cell in plan.cells():
         number = plan.public_id(cell)
-        row = rows.get(number)
-        if number in elsewhere and (row is None or row.status != Experiment.Status.FINISHED):
-            found.append(elsewhere[number])
+        row, there = rows.get(number), elsewhere.get(number)
+        if isinstance(there, Result) and (row is None or row.status != Experiment.Status.FINISHED):
+            found.append(there)
         elif row is not None:
             used = usage.get(row.pk, Usage())
             scored = rows.get(plan.retraining_id(cell)) if plan.retrains(cell) else row
@@ -233,12 +242,18 @@ def read_results(plan: Plan, elsewhere: Mapping[uuid.UUID, Result] = NOWHERE) ->
     return found
 
 
-def read_references(plan: Plan) -> dict[tuple[str, str], tuple[float, ...]]:
-    """By task and reference, the score of each policy that has learned from that reward."""
+def read_references(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> dict[tuple[str, str], tuple[float, ...]]:
+    """By task and reference, the score of each policy that has learned from that reward: here, else elsewhere."""
     rows = plan.existing()
-    found = {one: rows.get(plan.reference_id(*one)) for one in plan.references}
-    scores = read_evaluations([row.pk for row in found.values() if row])
-    return {one: scores[row.pk] for one, row in found.items() if row and scores.get(row.pk)}
+    scores = read_evaluations([row.pk for row in rows.values()])
+    found = {}
+    for one in plan.references:
+        row, there = rows.get(number := plan.reference_id(*one)), elsewhere.get(number)
+        if each := scores.get(row.pk) if row else None:
+            found[one] = each
+        elif isinstance(there, ReferenceScores):
+            found[one] = there.scores
+    return found
 
 
 def read_evaluations(experiments: Sequence[int]) -> dict[int, tuple[float, ...]]:

@@ -10,7 +10,7 @@ from django.db import models
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
 from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS
-from webapp.comparisons.experiment_results import Result
+from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.plan import Plan
 from webapp.experiments import judges
 from webapp.experiments.models import LoopSettings
@@ -97,7 +97,7 @@ class Comparison(models.Model):
         "runs everything again.",
     )
     elsewhere = models.JSONField(default=dict, editable=False)
-    """The tables of an uploaded report (csv_tables.READ_BACK), by name: what is finished there is not run."""
+    """The tables of an uploaded report (csv_tables.parse_report), by name: what is finished there is not run."""
     status = models.CharField(max_length=10, choices=Status, default=Status.PLANNED, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -134,7 +134,7 @@ class Comparison(models.Model):
         )
 
     @property
-    def finished_elsewhere(self) -> dict[uuid.UUID, Result]:
+    def finished_elsewhere(self) -> Elsewhere:
         """What of the plan is finished in the uploaded report. Raises ValueError as `plan` does."""
         return csv_tables.parse_report(self.plan, self.elsewhere, "uploaded") if self.elsewhere else {}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
@@ -17,7 +16,7 @@ from webapp.comparisons import alignments, csv_tables, experiment_results, findi
 from webapp.comparisons.accuracy import measure_accuracies
 from webapp.comparisons.claim_sections import SCORE_TEXT, build_aggregates, build_claims
 from webapp.comparisons.cost_tables import build_costs_table, build_printed_costs_table
-from webapp.comparisons.experiment_results import Result, Score
+from webapp.comparisons.experiment_results import Elsewhere, Result, Score
 from webapp.comparisons.findings import Evidence, References
 from webapp.comparisons.markdown import format_known_mean, format_mean, format_number, format_spread, render_table
 from webapp.comparisons.plan import REFERENCES, Plan
@@ -72,7 +71,7 @@ seeds its p is at least 2 / 2^n)."""
 def write_report(
     plan: Plan,
     folder: Path,
-    elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE,
+    elsewhere: Elsewhere = experiment_results.NOWHERE,
     fixed_at: datetime | None = None,
 ) -> Path:
     """Write all files, with the results from elsewhere; returns the Markdown's path. `fixed_at`: since when the plan
@@ -82,7 +81,7 @@ def write_report(
     versions = record.fix(plan, folder, fixed_at or datetime.now(UTC)) if plan.retrain else []
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
-    references = experiment_results.read_references(plan)
+    references = experiment_results.read_references(plan, elsewhere)
     aligned = alignments.read_references(plan)
     csv_tables.write_tables(folder, results, scores, references, {one: plan.reference_id(*one) for one in references})
     evidence = findings.gather(plan, scores, references, find_unread(plan))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -149,6 +149,11 @@ class ComparisonForm(forms.ModelForm):
     elsewhere_rounds = forms.FileField(
         label="Results from elsewhere: rounds.csv", required=False, help_text="Of the same report."
     )
+    elsewhere_references = forms.FileField(
+        label="Results from elsewhere: references.csv",
+        required=False,
+        help_text="Of the same report, if it has one: Human and Sparse, which are then not trained again here.",
+    )
 
     class Meta:
         model = Comparison
@@ -230,7 +235,9 @@ class ComparisonForm(forms.ModelForm):
             return data
         for problem in plan.problems():
             self.add_error(None, problem)
-        self._read_elsewhere(plan, data["elsewhere_experiments"], data["elsewhere_rounds"])
+        names = (*csv_tables.READ_BACK, csv_tables.READ_REFERENCES)
+        fields = (data[f"elsewhere_{name.removesuffix('.csv')}"] for name in names)
+        self._read_elsewhere(plan, {name: file for name, file in zip(names, fields, strict=True) if file})
         data["name"] = data["name"] or f"{plan.labels} on {', '.join(plan.tasks)}"[:120]
         return data
 
@@ -259,18 +266,17 @@ class ComparisonForm(forms.ModelForm):
             if arm.method not in able:
                 self.add_error("variants", f"{arm.label} designs rewards for robots. Problems are solved by others.")
 
-    def _read_elsewhere(self, plan: Plan, experiments: UploadedFile | None, rounds: UploadedFile | None) -> None:
+    def _read_elsewhere(self, plan: Plan, tables: Mapping[str, UploadedFile]) -> None:
         """Keep the tables of a report, if they are whole and have experiments of the plan."""
-        if experiments is None and rounds is None:
+        if not tables:
             return
-        if experiments is None or rounds is None:
+        if not {*csv_tables.READ_BACK} <= tables.keys():
             self.add_error("elsewhere_rounds", "Choose both tables of the report: experiments.csv and rounds.csv.")
-        elif (experiments.size or 0) + (rounds.size or 0) > MOST_BYTES:
+        elif sum(file.size or 0 for file in tables.values()) > MOST_BYTES:
             self.add_error("elsewhere_rounds", f"These tables are larger than {MOST_BYTES >> 20} MiB.")
         else:
             try:
-                files = zip(csv_tables.READ_BACK, (experiments, rounds), strict=True)
-                self.instance.elsewhere = {name: file.read().decode() for name, file in files}
+                self.instance.elsewhere = {name: file.read().decode() for name, file in tables.items()}
                 csv_tables.parse_report(plan, self.instance.elsewhere, "uploaded")
             except ValueError as error:
                 self.add_error("elsewhere_experiments", f"It cannot be used: {error}")

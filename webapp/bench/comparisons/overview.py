@@ -203,7 +203,7 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
         PlannedExperiment(c.task, c.arm, c.index + 1, rows.get(key), *known.get(key, ("", False))) for c, key in ids
     )
     running = next((p.experiment for p in experiments if p.experiment is not None and p.experiment.live), None)
-    references, aligned = experiment_results.read_references(plan), alignments.read_references(plan)
+    references, aligned = experiment_results.read_references(plan, elsewhere), alignments.read_references(plan)
     tasks = tuple(
         TaskScores(
             task,

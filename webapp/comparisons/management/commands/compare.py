@@ -33,7 +33,7 @@ from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS, Arm, add_pub
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.equal_arms import describe_equal_arms
-from webapp.comparisons.experiment_results import Result
+from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.follow_ups import Step
 from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Plan
@@ -299,7 +299,7 @@ def parse_budget(text: str) -> int:
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result] = experiment_results.NOWHERE) -> str:
+def describe_plan(plan: Plan, state: State, elsewhere: Elsewhere = experiment_results.NOWHERE) -> str:
     """The experiments that will be run, and how long they take."""
     lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'queries':>8} {'experiments':>12} {'finished':>9}"]
     rows = plan.existing()
@@ -328,11 +328,11 @@ def describe_plan(plan: Plan, state: State, elsewhere: Mapping[uuid.UUID, Result
         lines.append(f"Measured here: {known}.")
     lines.append(describe_ceiling(compute_ceiling(plan, state.experiments - state.finished)))
     lines += [f"Warning: {words}" for words in describe_equal_arms(plan)]
-    lines += describe_contrasts(plan)
+    lines += describe_contrasts(plan, elsewhere)
     return "\n".join(lines)
 
 
-def describe_contrasts(plan: Plan) -> list[str]:
+def describe_contrasts(plan: Plan, elsewhere: Elsewhere) -> list[str]:
     """What is tested, and what the plan can see."""
     unread = find_unread(plan)
     marks = {
@@ -342,8 +342,9 @@ def describe_contrasts(plan: Plan) -> list[str]:
     lines = [f"Contrast: {one.text}{mark}" for one, mark in marks.items()]
     if not plan.retrain:
         return lines
-    scores = experiment_results.group_scores(plan, experiment_results.read_results(plan))
-    return [*lines, findings.gather(plan, scores, experiment_results.read_references(plan), unread).power_words]
+    scores = experiment_results.group_scores(plan, experiment_results.read_results(plan, elsewhere))
+    references = experiment_results.read_references(plan, elsewhere)
+    return [*lines, findings.gather(plan, scores, references, unread).power_words]
 
 
 def describe_queries(task: str, arm: Arm) -> str:
@@ -352,7 +353,7 @@ def describe_queries(task: str, arm: Arm) -> str:
     return "-" if queries is None else f"{queries}"
 
 
-def describe_elsewhere(rows: Mapping[uuid.UUID, Experiment], elsewhere: Mapping[uuid.UUID, Result]) -> list[str]:
+def describe_elsewhere(rows: Mapping[uuid.UUID, Experiment], elsewhere: Elsewhere) -> list[str]:
     """The experiments that are read from other reports, and those of them that had begun here."""
     here = {number for number, row in rows.items() if row.status == Experiment.Status.FINISHED}
     folders = Counter(result.folder for number, result in elsewhere.items() if number not in here)

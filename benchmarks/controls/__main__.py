@@ -1,0 +1,219 @@
+"""Do the controls come out as they must? Inverted, blind and noisy judges, A/A pairs, and what the writer reads.
+
+    ./prefine benchmark controls [--task Cartpole] [--experiments 10] [--iterations 20] [--worlds 32]
+    ./prefine benchmark controls --read docs/comparisons/controls-cartpole.csv
+
+Trains the experiments of all arms side by side, in few large batches; `./prefine compare --controls` runs the same
+experiments one by one, each as the site does. Winners are trained again with 5 unseen seeds. Stopped and started again
+it goes on where it was; more --experiments add to those that are there. --read trains nothing: it counts the
+experiments of a file that an earlier run wrote (--save).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import machine
+
+METHODS = ("icpl", "open_loop:k=6")
+RETRAINED = 5
+COLUMNS = ("task", "setting", "arm", "experiment", "seed", "winner", "rts", "best_rts", "score", "retrained")
+
+
+def build_plan(options: argparse.Namespace) -> Any:
+    """The comparison whose experiments these are."""
+    from webapp.comparisons.contrasts import add_controls
+    from webapp.comparisons.plan import make_plan
+
+    def make(methods: Sequence[str], contrasts: Sequence[str]) -> Any:
+        return make_plan(
+            tasks=[options.task],
+            methods=methods,
+            candidates=options.budget,
+            experiments=options.experiments,
+            judge="proxy",
+            judge_options=[],
+            preset="quick",
+            iterations=options.iterations,
+            seed=options.seed,
+            model=None,
+            label="",
+            token_budget=None,
+            dollar_budget=None,
+            retrain=RETRAINED,
+            contrasts=contrasts,
+        )
+
+    return make(*add_controls(options.methods, options.contrasts, options.controls, make(options.methods, ()).arms))
+
+
+def name_setting(options: argparse.Namespace) -> str:
+    """What else than the plan decides a result."""
+    trained = f"{options.iterations} iterations of {options.worlds} worlds"
+    return f"quick, {trained}, {options.budget} candidates"
+
+
+def run(plan: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Train what is missing; a row for each experiment and reference."""
+    from benchmarks.batch import Trainings
+    from benchmarks.controls.searches import Search, build_check, run_searches
+    from webapp.experiments import loop
+    from webapp.experiments.models import Experiment
+
+    overrides = {"iterations": options.iterations, "worlds": options.worlds}
+    trainings = Trainings(options.data / options.task, options.task, overrides)
+    problem = loop.describe_task(Experiment(task=options.task))
+    check = build_check(options.task, options.worlds * 32)
+    searches = [Search(plan, cell, problem, check) for cell in plan.cells()]
+    run_searches(searches, trainings)
+    again = {one: list_retrainings(one.winner.candidate.source, one.cell.index, plan) for one in searches}
+    references = list_references(plan)
+    trainings.train(one for many in (*again.values(), *references.values()) for one in many)
+
+    def scores(many: Sequence[Any]) -> list[float]:
+        found = [trainings.find(one).evaluation.get("score") for one in many]
+        return [value for value in found if value is not None]
+
+    for name, many in references.items():
+        yield {"arm": name, "retrained": scores(many)}
+    for one, many in again.items():
+        best = max(found.rts for found in one.outcomes.values() if found.rts is not None)
+        place = {"arm": one.cell.arm.label, "experiment": one.cell.index + 1, "seed": one.seed}
+        chosen = {"winner": one.winner.candidate.id, "rts": one.winner.rts, "best_rts": best}
+        yield place | chosen | {"retrained": scores(many)}
+
+
+def list_retrainings(source: str, index: int, plan: Any, by_metric: bool = False) -> list[Any]:
+    """The winner's reward with seeds that no search has seen, equal for all arms of one repetition."""
+    from benchmarks.batch import Training
+    from llm.methods.retrain import EPISODES
+    from webapp.comparisons.follow_ups import UNSEEN_SEEDS
+
+    first = 1000 * (UNSEEN_SEEDS + plan.seed + index) + 1
+    return [Training(source, first + place, EPISODES, by_metric) for place in range(plan.retrain)]
+
+
+def list_references(plan: Any) -> dict[str, list[Any]]:
+    """Human and Sparse."""
+    from simulation import catalog
+
+    reward = catalog.reference_reward(plan.tasks[0])
+    return {"Human": list_retrainings(reward, 0, plan), "Sparse": list_retrainings(reward, 0, plan, by_metric=True)}
+
+
+def save_rows(rows: Sequence[dict[str, Any]], options: argparse.Namespace, path: Path) -> None:
+    """A line for each."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            each = row["retrained"]
+            score = sum(each) / len(each) if each else ""
+            known = {"task": options.task, "setting": name_setting(options), "score": score}
+            writer.writerow(known | row | {"retrained": " ".join(map(str, each))})
+
+
+def read_rows(path: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of a file. Raises ValueError where it is of another task or setting."""
+    with path.open(newline="") as file:
+        rows: list[dict[str, Any]] = list(csv.DictReader(file))
+    found = {(row["task"], row["setting"]) for row in rows}
+    if found != {(options.task, name_setting(options))}:
+        raise ValueError(f"{path} holds {found}, not {options.task}, {name_setting(options)}")
+    for row in rows:
+        row["retrained"] = [float(value) for value in row["retrained"].split()]
+        row |= {name: float(row[name]) for name in ("rts", "best_rts") if row[name]}
+    return rows
+
+
+def describe(plan: Any, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The report's claims, and the arms' table."""
+    from webapp.comparisons.claim_sections import build_aggregates, build_claims
+    from webapp.comparisons.experiment_results import Score
+    from webapp.comparisons.findings import gather
+    from webapp.comparisons.unread import find_unread
+
+    task = plan.tasks[0]
+    results = {(cell.arm, cell.index): None for cell in plan.cells()}
+    labels = {arm.label: arm for arm in plan.arms}
+    for row in rows:
+        if row["arm"] in labels and row["retrained"]:
+            key = labels[row["arm"]], int(row["experiment"]) - 1
+            if key in results:
+                results[key] = build_result(plan, key, row)
+    scores = [
+        Score(arm, task, tuple(found for (own, _), found in results.items() if own == arm and found))
+        for arm in plan.arms
+    ]
+    references = {(task, row["arm"]): row["retrained"] for row in rows if row["arm"] not in labels}
+    evidence = gather(plan, scores, references, find_unread(plan))
+    yield from build_aggregates(evidence, ())
+    yield from build_claims(evidence, ())
+
+
+def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any]) -> Any:
+    """As the rows of a comparison have it."""
+    from webapp.comparisons.experiment_results import Result
+
+    arm, index = key
+    nothing = {"failed": 0, "queries": 0, "calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+    return Result(
+        arm=arm,
+        task=plan.tasks[0],
+        index=index,
+        public_id=uuid.UUID(int=0),
+        status="finished",
+        seed=int(row["seed"]),
+        rounds=(),
+        ts=row["rts"],
+        cost=0.0,
+        train_seconds=0.0,
+        evaluated=True,
+        retrained=tuple(row["retrained"]),
+        **nothing,
+    )
+
+
+def main() -> None:
+    """Train what is missing, save and print."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    import django
+
+    django.setup()
+    from webapp.comparisons.contrasts import CONTROLS
+
+    data = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "controls"
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.controls", description=__doc__.splitlines()[0])
+    parser.add_argument("--task", default="Cartpole")
+    parser.add_argument("--methods", nargs="+", default=METHODS, help="the first has the controls")
+    parser.add_argument("--controls", nargs="*", default=list(CONTROLS), choices=CONTROLS)
+    parser.add_argument("--contrasts", nargs="*", default=[], help="beside those of the controls")
+    parser.add_argument("--budget", type=int, default=30, help="candidates of an experiment")
+    parser.add_argument("--experiments", type=int, default=10, help="of each arm")
+    parser.add_argument("--iterations", type=int, default=20, help="training iterations, in place of the preset's")
+    parser.add_argument("--worlds", type=int, default=32, help="of each candidate, in place of the preset's")
+    parser.add_argument("--seed", type=int, default=0, help="the first repetition's")
+    parser.add_argument(
+        "--data", type=Path, default=data, help="keep trainings here, and go on with those that are there"
+    )
+    parser.add_argument("--save", type=Path, help="write a line for each experiment to this file")
+    parser.add_argument("--read", type=Path, help="train nothing: count the experiments of this file")
+    options = parser.parse_args()
+    plan = build_plan(options)
+    rows = read_rows(options.read, options) if options.read else list(run(plan, options))
+    if options.save:
+        save_rows(rows, options, options.save)
+    setting = f"{options.task}, {name_setting(options)}, {options.experiments} experiments"
+    print(f"{setting}; the offline writer; {machine()}\n")
+    print("\n\n".join(describe(plan, rows)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Does the printed order of published reward programs survive on our physics?
+
+    ./prefine benchmark published_rewards FOLDER [--tasks Ant] [--check] [--seeds 5] [--preset quick]
+
+FOLDER is the public copy of RF-Agent's final programs (its folder reward_functions: Eureka, Revolve, RF-Agent), or a
+Markdown file with programs copied from a paper; nothing of theirs is part of Prefine. Every program is checked as a
+language model's is. Those that are accepted are trained here with each seed, and evaluated over 100 episodes of mean
+actions. Stopped and started again it goes on. --check trains nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.batch import Training, Trainings
+from benchmarks.machine import machine
+from benchmarks.published_rewards.order import Scores, find_printed, list_pairs
+from benchmarks.published_rewards.reading import Program, read_programs
+from llm.methods.retrain import EPISODES
+from simulation import catalog
+from trainer import launch
+from trainer.records import TrainJob, states_at_once
+from webapp.base.statistics.group_tests import summarize_mean
+
+HIDDEN = "no task here"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A program and what the reward check says of it."""
+
+    program: Program
+    source: str = ""
+    """Empty where it is not accepted."""
+    refused: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return "accepted" if self.source else HIDDEN if self.program.task is None else "refused"
+
+
+def check_programs(programs: Sequence[Program], preset: str) -> list[Checked]:
+    """The verdict on each."""
+    found: dict[Program, Checked] = {}
+    by_task: dict[str, list[tuple[Program, str]]] = {}
+    for program in programs:
+        try:
+            if program.task is None:
+                found[program] = Checked(program, refused=f"{program.named} is not among the tasks here")
+            else:
+                by_task.setdefault(program.task, []).append((program, program.source))
+        except ValueError as error:
+            found[program] = Checked(program, refused=str(error))
+    for task, own in by_task.items():
+        states = states_at_once(TrainJob(task, (own[0][1],), preset))
+        for (program, source), verdict in zip(own, launch.check(task, [s for _, s in own], states), strict=True):
+            found[program] = Checked(program, source if verdict.ok else "", f"{verdict.stage}: {verdict.reason}")
+    return [found[program] for program in programs]
+
+
+def describe_checks(checked: Sequence[Checked]) -> Iterator[str]:
+    """A row for each program that has a task here, and how many there are of each kind."""
+    yield "| program | task | inputs are known, check |"
+    yield "|---|---|---|"
+    for one in checked:
+        if one.program.task:
+            said = "accepted" if one.source else shorten_reason(one.refused)
+            yield f"| {one.program.where} | {one.program.task} | {said} |"
+    counts = Counter((one.program.method, one.verdict) for one in checked)
+    verdicts = ("accepted", "refused", HIDDEN)
+    yield ""
+    yield "| method | programs | " + " | ".join(verdicts) + " |"
+    yield "|---|---:|" + "---:|" * len(verdicts)
+    for method in dict.fromkeys(one.program.method for one in checked):
+        each = [counts[method, verdict] for verdict in verdicts]
+        yield f"| {method} | {sum(each)} | " + " | ".join(map(str, each)) + " |"
+
+
+def shorten_reason(reason: str) -> str:
+    """In one cell: each fault without the list of what would be right."""
+    faults = [re.sub(r"^line \d+: |; available: .*| \[.*", "", line) for line in reason.splitlines()]
+    return "; ".join(dict.fromkeys(faults)).replace("|", "/")
+
+
+def train_programs(checked: Sequence[Checked], options: argparse.Namespace) -> Iterator[tuple[Program, Scores]]:
+    """The scores of each accepted program, task by task."""
+    accepted = [one for one in checked if one.source]
+    for task in dict.fromkeys(one.program.task for one in accepted):
+        assert task is not None
+        own = [one for one in accepted if one.program.task == task]
+        trainings = Trainings(options.data / task, task, preset=options.preset)
+        wanted = {one: [Training(one.source, seed, EPISODES) for seed in range(options.seeds)] for one in own}
+        trainings.train(training for many in wanted.values() for training in many)
+        for one, many in wanted.items():
+            found = {training.seed: trainings.find(training).evaluation.get("score") for training in many}
+            yield one.program, {seed: score for seed, score in found.items() if score is not None}
+
+
+def describe_scores(scored: Sequence[tuple[Program, Scores]]) -> Iterator[str]:
+    """A row for each program."""
+    yield "| task | model | program of | printed | here | 95% interval | seeds |"
+    yield "|---|---|---|---:|---:|---|---:|"
+    for program, scores in scored:
+        printed = find_printed(program)
+        head = f"| {program.task} | {program.model or '-'} | {program.method} | {printed.text if printed else '-'} "
+        if not scores:
+            yield f"{head}| no training reached its end | - | 0 |"
+            continue
+        found = summarize_mean(list(scores.values()))
+        interval = f"{found.interval.low:.3g} to {found.interval.high:.3g}" if found.interval else "-"
+        yield f"{head}| {found.mean:.3g} | {interval} | {found.count} |"
+
+
+def describe_order(scored: Sequence[tuple[Program, Scores]]) -> Iterator[str]:
+    """A row for each pair that the papers order, and how many survive."""
+    pairs = list_pairs(scored)
+    yield "| task | model | printed order | difference here | 95% interval | does it survive? |"
+    yield "|---|---|---|---:|---|---|"
+    for one in pairs:
+        found = one.comparison
+        interval = f"{found.interval.low:.3g} to {found.interval.high:.3g}" if found.interval else "-"
+        order = f"{one.first.method} > {one.second.method}"
+        place = f"| {one.first.task} | {one.first.model or '-'} | {order} "
+        yield f"{place}| {found.difference:.3g} | {interval} | {one.verdict} |"
+    counts = Counter(one.verdict.partition(":")[0] for one in pairs)
+    yield ""
+    told = f"{counts['no']} are the other way round, {counts['not shown']} cannot be told"
+    yield f"Of {len(pairs)} printed orders {counts['yes']} survive, {told}. Intervals: Student's t, paired by seed, not"
+    yield "corrected for their number."
+
+
+def main() -> int:
+    """Check, train what is missing, print."""
+    data = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "published_rewards"
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.published_rewards", description=__doc__.splitlines()[0])
+    parser.add_argument("source", type=Path, metavar="FOLDER", help="a folder, or a Markdown file, with programs")
+    parser.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="these alone")
+    parser.add_argument("--check", action="store_true", help="check the programs, train nothing")
+    parser.add_argument("--seeds", type=int, default=5, help="with which each program is trained")
+    parser.add_argument("--preset", default="quick")
+    parser.add_argument(
+        "--data", type=Path, default=data, help="keep trainings here, and go on with those that are there"
+    )
+    options = parser.parse_args()
+    try:
+        tasks = [catalog.find_task_name(task) for task in options.tasks]
+        programs = [one for one in read_programs(options.source) if not tasks or one.task in tasks]
+    except (OSError, ValueError) as error:
+        print(f"published_rewards: {error}", file=sys.stderr)
+        return 1
+    checked = check_programs(programs, options.preset)
+    print(f"{len(programs)} programs of {options.source}; {machine()}\n")
+    print("\n".join(describe_checks(checked)), flush=True)
+    if options.check:
+        return 0
+    scored = list(train_programs(checked, options))
+    print(f"\nPreset {options.preset}; scores: the task's metric, {EPISODES} episodes of mean actions of each policy\n")
+    print("\n".join(describe_scores(scored)) + "\n")
+    print("\n".join(describe_order(scored)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,74 @@
+"""Whether the order in which papers print programs' scores is the order here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from benchmarks.published import METRICS, read_rows
+from benchmarks.published_rewards.reading import Program
+from webapp.base.statistics.group_tests import Comparison, compare_two
+
+Scores = Mapping[int, float]
+"""By seed."""
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A score as a paper prints it."""
+
+    value: float
+    deviation: str
+    paper: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.value:g}{f' +- {self.deviation}' if self.deviation else ''}"
+
+
+def find_printed(program: Program) -> Printed | None:
+    """The program's own score: of ICPL's table 6 and RF-Agent's tables 1 and 6, by method, task and model."""
+    wanted = ("ICPL", ("6",)) if program.method == "ICPL" else ("RF-Agent", ("1", "6"))
+    for row in read_rows():
+        same = (row["method"], row["task"]) == (program.method, program.task) and row["metric"] in METRICS
+        if same and row["paper"] == wanted[0] and row["table"] in wanted[1] and _is_model(row["note"], program):
+            return Printed(float(row["value"]), row["std"], row["paper"])
+    return None
+
+
+def _is_model(note: str, program: Program) -> bool:
+    """Whether the row is of the program's model, with or without "GPT-" before its name."""
+    named, wanted = (text.casefold().removeprefix("gpt-") for text in (note, program.model))
+    return program.method == "ICPL" or named == wanted
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two programs for one task, by one paper and one model; the first is printed higher."""
+
+    first: Program
+    second: Program
+    comparison: Comparison
+
+    @property
+    def verdict(self) -> str:
+        found = self.comparison.interval
+        if found is None:
+            return "not shown: too few seeds, or no difference"
+        if found.low > 0:
+            return "yes"
+        return "no: the other way round" if found.high < 0 else "not shown"
+
+
+def list_pairs(scored: Sequence[tuple[Program, Scores]]) -> list[Pair]:
+    """Every pair of programs whose printed scores can be ordered."""
+    pairs = []
+    for (a, ours), (b, theirs) in combinations(scored, 2):
+        one, two = find_printed(a), find_printed(b)
+        alike = (a.task, a.model) == (b.task, b.model)
+        if not (one and two and alike and one.paper == two.paper) or one.value == two.value:
+            continue
+        high, low = ((a, ours), (b, theirs)) if one.value > two.value else ((b, theirs), (a, ours))
+        pairs.append(Pair(high[0], low[0], compare_two((low[0].where, low[1]), (high[0].where, high[1]))))
+    return pairs
