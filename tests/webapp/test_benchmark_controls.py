@@ -1,0 +1,99 @@
+"""Controls in batches: the same methods, judges and seeds as on the site, and a file that holds the experiments."""
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.batch import Trainings
+from benchmarks.controls import __main__ as controls
+from benchmarks.controls.searches import Search, run_searches
+from simulation.rewards.verdict import Verdict
+from trainer.records import CandidateResult
+from webapp.experiments import loop
+from webapp.experiments.models import Experiment
+
+
+pytestmark = pytest.mark.slow
+
+
+class MadeUp(Trainings):
+    """The longer a program, the better its policy; nothing is trained."""
+
+    def train(self, wanted):
+        row = {"samples": [0.0, 1.0], "max": 1.0, "mean": 0.5, "min": 0.0}
+        for one in wanted:
+            score = float(len(one.source))
+            self.known[self._key(one)] = CandidateResult(
+                0,
+                True,
+                trace={"total": row, "episode_length": row},
+                rts=score,
+                evaluation={"score": score + one.seed % 7},
+            )
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Namespace:
+    return Namespace(
+        task="Cartpole",
+        methods=["icpl", "open_loop:k=6"],
+        controls=["aa", "inverted", "blind", "dose"],
+        contrasts=[],
+        budget=12,
+        experiments=2,
+        iterations=20,
+        worlds=32,
+        seed=0,
+        data=tmp_path,
+    )
+
+
+def run_all(options: Namespace) -> dict[tuple[str, int], Search]:
+    plan = controls.build_plan(options)
+    problem = loop.describe_task(Experiment(task=options.task))
+
+    def check(sources):
+        return [Verdict(True, "done") for _ in sources]
+
+    searches = [Search(plan, cell, problem, check) for cell in plan.cells()]
+    run_searches(searches, MadeUp(options.data, options.task))
+    return {(one.cell.arm.label, one.cell.index): one for one in searches}
+
+
+def test_arms_begin_alike_and_differ_by_their_judges(options):
+    found = run_all(options)
+    assert {label for label, _ in found} == {
+        *("ICPL", "OpenLoop", "ICPL, repeated", "ICPL (judge.mistake=1)"),
+        *("ICPL (judge.beta=0)", "OpenLoop (judge.beta=0)", "ICPL (judge.beta=3)"),
+    }
+
+    def written(label, number):
+        return [one.candidate.source for key, one in found[label, 0].outcomes.items() if key.startswith(f"{number}-")]
+
+    assert written("ICPL", 1) == written("OpenLoop", 1) == written("ICPL (judge.mistake=1)", 1)
+    assert written("ICPL", 1) != written("ICPL, repeated", 1) and written("ICPL", 2) != written("OpenLoop", 2)
+    assert written("OpenLoop", 2) == written("OpenLoop (judge.beta=0)", 2)
+    for index in (0, 1):
+        right, inverted = found["ICPL", index], found["ICPL (judge.mistake=1)", index]
+        assert right.winner.rts == max(one.rts for one in right.outcomes.values())
+        first = [one.rts for key, one in inverted.outcomes.items() if key.startswith("1-")]
+        assert inverted.winner.rts <= min(first), "the worst of each round, then the worst of these"
+    again = run_all(options)
+    assert {key: one.winner for key, one in again.items()} == {key: one.winner for key, one in found.items()}
+
+
+def test_a_file_of_experiments_is_counted_without_training(options, tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.batch.Trainings", MadeUp)
+    plan = controls.build_plan(options)
+    rows = list(controls.run(plan, options))
+    file = tmp_path / "controls.csv"
+    controls.save_rows(rows, options, file)
+    read = controls.read_rows(file, options)
+    assert list(controls.describe(plan, read)) == list(controls.describe(plan, rows))
+    said = "\n".join(controls.describe(plan, read))
+    assert "### 2. ICPL scores higher than ICPL (judge.mistake=1)" in said and "A/A differences, 2 pairs" in said
+    assert "this plan can show nothing, however large" in said, "two pairs"
+    options.iterations = 21
+    with pytest.raises(ValueError, match="not Cartpole, quick, 21 iterations"):
+        controls.read_rows(file, options)
