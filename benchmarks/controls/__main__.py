@@ -1,12 +1,13 @@
 """Do the controls come out as they must? Inverted, blind and noisy judges, A/A pairs, and what the writer reads.
 
-    ./prefine benchmark controls [--task Cartpole] [--experiments 10] [--iterations 20] [--worlds 32]
-    ./prefine benchmark controls --read docs/comparisons/controls-cartpole.csv
+    ./prefine benchmark controls [--task Cartpole] [--experiments 10] [--save FILE]
+    ./prefine benchmark controls --methods icpl icpl_wo_rt icpl_wo_rtd --controls aa
+    ./prefine benchmark controls --read FILE
 
 Trains the experiments of all arms side by side, in few large batches; `./prefine compare --controls` runs the same
 experiments one by one, each as the site does. Winners are trained again with 5 unseen seeds. Stopped and started again
 it goes on where it was; more --experiments add to those that are there. --read trains nothing: it counts the
-experiments of a file that an earlier run wrote (--save).
+experiments of a file that an earlier run wrote with --save, and takes the same words besides.
 """
 
 from __future__ import annotations
@@ -63,13 +64,14 @@ def run(plan: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Train what is missing; a row for each experiment and reference."""
     from benchmarks.batch import Trainings
     from benchmarks.controls.searches import Search, build_check, run_searches
+    from trainer.records import TrainJob, states_at_once
     from webapp.experiments import loop
     from webapp.experiments.models import Experiment
 
     overrides = {"iterations": options.iterations, "worlds": options.worlds}
     trainings = Trainings(options.data / options.task, options.task, overrides)
     problem = loop.describe_task(Experiment(task=options.task))
-    check = build_check(options.task, options.worlds * 32)
+    check = build_check(options.task, states_at_once(TrainJob(options.task, (), overrides=overrides)))
     searches = [Search(plan, cell, problem, check) for cell in plan.cells()]
     run_searches(searches, trainings)
     again = {one: list_retrainings(one.winner.candidate.source, one.cell.index, plan) for one in searches}

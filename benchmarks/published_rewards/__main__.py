@@ -1,6 +1,6 @@
 """Does the printed order of published reward programs survive on our physics?
 
-    ./prefine benchmark published_rewards FOLDER [--tasks Ant] [--check] [--seeds 5] [--preset quick]
+    ./prefine benchmark published_rewards --programs FOLDER [--tasks Ant] [--check] [--seeds 5] [--preset quick]
 
 FOLDER is the public copy of RF-Agent's final programs (its folder reward_functions: Eureka, Revolve, RF-Agent), or a
 Markdown file with programs copied from a paper; nothing of theirs is part of Prefine. Every program is checked as a
@@ -140,7 +140,9 @@ def main() -> int:
     """Check, train what is missing, print."""
     data = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "published_rewards"
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published_rewards", description=__doc__.splitlines()[0])
-    parser.add_argument("source", type=Path, metavar="FOLDER", help="a folder, or a Markdown file, with programs")
+    parser.add_argument(
+        "--programs", type=Path, required=True, metavar="FOLDER", help="a folder, or a Markdown file, with programs"
+    )
     parser.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="these alone")
     parser.add_argument("--check", action="store_true", help="check the programs, train nothing")
     parser.add_argument("--seeds", type=int, default=5, help="with which each program is trained")
@@ -151,12 +153,12 @@ def main() -> int:
     options = parser.parse_args()
     try:
         tasks = [catalog.find_task_name(task) for task in options.tasks]
-        programs = [one for one in read_programs(options.source) if not tasks or one.task in tasks]
+        programs = [one for one in read_programs(options.programs) if not tasks or one.task in tasks]
     except (OSError, ValueError) as error:
         print(f"published_rewards: {error}", file=sys.stderr)
         return 1
     checked = check_programs(programs, options.preset)
-    print(f"{len(programs)} programs of {options.source}; {machine()}\n")
+    print(f"{len(programs)} programs of {options.programs}; {machine()}\n")
     print("\n".join(describe_checks(checked)), flush=True)
     if options.check:
         return 0

@@ -13,7 +13,6 @@ from trainer.records import CandidateResult
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
 
-
 pytestmark = pytest.mark.slow
 
 
