@@ -31,9 +31,8 @@ def actions(env: Environment, generator: torch.Generator) -> torch.Tensor:
     return one.repeat(env.groups, 1)
 
 
-FEW = ("Cartpole", "Ant")
-TASKS = [pytest.param(name, marks=() if name in FEW else pytest.mark.exhaustive) for name in catalog.tasks()]
-"""Warp compiles kernels for each: seconds of processor time."""
+TASKS = [pytest.param(name, marks=() if name == "Cartpole" else pytest.mark.exhaustive) for name in catalog.tasks()]
+"""Warp compiles kernels for each, for ten seconds of processor time and more."""
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -82,6 +81,7 @@ def test_every_task_runs_on_it_unchanged(task):
     assert torch.allclose(env.obs_buf, after[3:], atol=0.2 if task in ROUGH else 1e-4)
 
 
+@pytest.mark.exhaustive
 def test_long_random_rollouts_agree_in_their_statistics():
     means, spreads = [], []
     for start in (WARP, MUJOCO):
@@ -113,6 +113,7 @@ def standing(model: mujoco.MjModel, worlds: int) -> tuple[torch.Tensor, torch.Te
     return qpos, torch.zeros(worlds, model.nv)
 
 
+@pytest.mark.exhaustive
 def test_a_world_that_diverges_is_reported_and_the_others_do_not_notice(ant):
     healthy, hurt = (WarpPhysics(ant, 4, 2, ("sensordata",), "cpu") for _ in range(2))
     for physics in (healthy, hurt):
@@ -130,6 +131,7 @@ def test_a_world_that_diverges_is_reported_and_the_others_do_not_notice(ant):
         assert hurt.step(torch.zeros(4, 8)) is None, "placed again, it goes on"
 
 
+@pytest.mark.exhaustive
 def test_placing_leaves_other_worlds_alone_and_its_fields_are_current(ant):
     physics = WarpPhysics(ant, 5, 2, ("sensordata", "site_xpos"), "cpu")
     qpos, qvel = standing(ant, 5)
@@ -151,6 +153,7 @@ def test_placing_leaves_other_worlds_alone_and_its_fields_are_current(ant):
     assert physics.state()[3, 0] == 0, "at time 0"
 
 
+@pytest.mark.exhaustive
 def test_contacts_that_do_not_fit_end_their_worlds_and_the_buffers_grow(ant, caplog):
     tight = WarpPhysics(ant, 3, 2, (), "cpu", capacity.Sizes(contacts=16, constraints=4))
     qpos, qvel = standing(ant, 3)
@@ -166,6 +169,7 @@ def test_contacts_that_do_not_fit_end_their_worlds_and_the_buffers_grow(ant, cap
     assert tight.step(torch.zeros(3, 8)) is None, "now they fit"
 
 
+@pytest.mark.exhaustive
 def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(ant, monkeypatch):
     """On a GPU a graph keeps nothing alive: it would go on in memory that is somebody else's by then."""
     made, make = [], mjw.make_data
@@ -184,6 +188,7 @@ def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(ant, monkeyp
     assert all(data() is None for data in made), "room for a smaller one"
 
 
+@pytest.mark.exhaustive
 def test_room_is_measured_on_the_model(ant):
     assert capacity.measure_sizes(ant) == capacity.measure_sizes(ant)
     assert capacity.measure_sizes(mujoco_models.physics_model("Cartpole")) == capacity.Sizes(16, 16)

@@ -192,15 +192,9 @@ def find_violations(page, address, scheme, width):
     return found + ["the page scrolls sideways"] * sideways
 
 
-def test_no_page_has_a_violation(pages):
-    """Every second page as on a dark phone, the others light on a desktop."""
-    page, addresses = pages
-    found = {name: find_violations(page, at, *LOOKS[turn % 2]) for turn, (name, at) in enumerate(addresses.items())}
-    assert {name: violations for name, violations in found.items() if violations} == {}
-
-
 @pytest.mark.exhaustive
-def test_no_page_has_a_violation_in_the_other_look(pages):
+@pytest.mark.parametrize(("scheme", "width"), LOOKS)
+def test_no_page_has_a_violation(pages, scheme, width):
     page, addresses = pages
-    found = {name: find_violations(page, at, *LOOKS[1 - turn % 2]) for turn, (name, at) in enumerate(addresses.items())}
+    found = {name: find_violations(page, at, scheme, width) for name, at in addresses.items()}
     assert {name: violations for name, violations in found.items() if violations} == {}

@@ -19,7 +19,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.webapp.analysis import NOTEBOOK, run_analysis
 from tests.webapp.sites import BROWSER, Site, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+"""The walk takes two minutes of processor time; others hold its parts."""
 
 expect.set_options(timeout=120_000)
 
