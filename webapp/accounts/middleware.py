@@ -41,8 +41,10 @@ class StaffMiddleware(MiddlewareMixin):
             return None
         user = request.user
         if not isinstance(user, User) or not (user.is_active and user.is_staff):
-            if match.namespace == "admin" or match.view_name in HIDDEN_VIEWS:
-                return None  # the view refuses
+            if match.namespace == "admin":
+                return None  # it leads to the sign-in itself
+            if match.view_name in HIDDEN_VIEWS:
+                return HttpResponse(status=404)
             return _redirect_page(request, redirect_to_login(request.get_full_path(), reverse("admin:login")))
         missing = twofactor.find_missing(user, request.session)
         if missing == MissingFactor.CODE or sessions.is_idle(request.session):

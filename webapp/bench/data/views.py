@@ -117,7 +117,7 @@ def progress(request: HtmxHttpRequest, kind: str, public_id: uuid.UUID) -> HttpR
 @require_safe
 def download(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponseBase:
     user = request.user
-    if not (user.is_active and user.is_staff and user.has_perm(EXPORT)):
+    if not user.has_perm(EXPORT):
         return HttpResponse(status=404)
     task = Export.objects.select_related("study").filter(public_id=public_id, status=Export.Status.DONE).first()
     if task is None:

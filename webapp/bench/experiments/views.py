@@ -234,16 +234,12 @@ def poster(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
 
 def _respond_with_media(request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str) -> HttpResponseBase:
     """A clip's file for staff; participants use tickets (webapp.review.media)."""
-    if not (request.user.is_active and request.user.is_staff):
-        return HttpResponse(status=404)
     return respond_with_clip(request, f"clips/{name}.{ending}", content_type, str(name))
 
 
 @require_POST
 def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """Ask the endpoint one short question. An endpoint that does not end is left alone after TEST_SECONDS."""
-    if not (request.user.is_active and request.user.is_staff):
-        return HttpResponse(status=404)
     model = get_object_or_404(LanguageModel, pk=pk)
     context: dict[str, Any] = {"model": model}
     asking = ThreadPoolExecutor(1, "model test")
