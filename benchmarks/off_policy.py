@@ -14,14 +14,12 @@ import json
 import math
 import os
 import statistics
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
 from benchmarks.machine import machine
+from benchmarks.training import in_a_process, measure
 from simulation import catalog
 from simulation.catalog import SacPreset
 
@@ -148,34 +146,12 @@ def count_parameters(policy: Any) -> int:
     return sum(part.numel() for net in (policy.actor, policy.critic) for part in net.parameters())
 
 
-def measure(name: str, task: str, seconds: float) -> dict[str, float]:
-    """Samples per second of wall clock and of processor time, once learning has begun and is compiled."""
+def measure_contender(name: str, task: str, seconds: float) -> dict[str, float]:
+    """Its rates once learning has begun and is compiled, and its parameters."""
     preset = read_preset(task)
-    samples = preset.worlds * preset.horizon
     parameters, iterations = globals()[name](task)
-    for _ in range(preset.learning_starts // samples + 4):
-        next(iterations)
-    wall, processor, done = time.perf_counter(), time.process_time(), 0
-    while time.perf_counter() - wall < seconds:
-        next(iterations)
-        done += samples
-    rates = {"wall": done / (time.perf_counter() - wall), "processor": done / (time.process_time() - processor)}
-    return {**rates, "parameters": parameters}
-
-
-def measure_apart(name: str, task: str, seconds: float) -> dict[str, float]:
-    """Measure one contender in a process of its own, on one core."""
-    options = ["--only", name, "--seconds", str(seconds), "--tasks", task]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "benchmarks.off_policy", *options],
-        env=os.environ | {"OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"},
-        preexec_fn=lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))}),
-        stdout=subprocess.PIPE,
-        check=True,
-        text=True,
-    )
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    warm_up = preset.learning_starts // preset.states + 4
+    return {**measure(iterations, preset.states, seconds, warm_up), "parameters": parameters}
 
 
 def print_table(task: str, rounds: int, seconds: float) -> None:
@@ -185,9 +161,10 @@ def print_table(task: str, rounds: int, seconds: float) -> None:
     found: dict[str, list[dict[str, float]]] = {name: [] for name in present}
     for _ in range(rounds):
         for name in present:
-            found[name].append(measure_apart(name, task, seconds))
+            core = {min(os.sched_getaffinity(0))}
+            found[name].append(in_a_process(name, task, seconds, core, "off_policy", JAX_PLATFORMS="cpu"))
     print(f"\n{task}: {preset.worlds} worlds, {preset.updates} updates of {preset.batch} samples for every ", end="")
-    print(f"{preset.worlds * preset.horizon} samples\n")
+    print(f"{preset.states} samples\n")
     print("| one core each | parameters | samples/s | samples/s of processor time | ours is faster by |")
     print("|---|---:|---:|---:|---:|")
     best = statistics.median(run["processor"] for run in found["ours"])
@@ -207,7 +184,7 @@ def main() -> None:
     parser.add_argument("--only", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.only:
-        print(json.dumps(measure(options.only, options.tasks[0], options.seconds)))
+        print(json.dumps(measure_contender(options.only, options.tasks[0], options.seconds)))
         return
     print(machine("stable-baselines3", "sbx-rl", "jax"))
     for task in options.tasks:

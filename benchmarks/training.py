@@ -184,24 +184,25 @@ def _sb3(worlds: Any, preset: Preset) -> Iterator[None]:
         yield
 
 
-def measure(name: str, task: str, seconds: float) -> dict[str, float]:
-    """Samples per second of wall clock and of processor time, after two iterations of warming up."""
-    preset, iterations = catalog.preset(task, "quick"), globals()[name](task)
-    for _ in range(2):
+def measure(iterations: Iterator[None], samples: int, seconds: float, warm_up: int = 2) -> dict[str, float]:
+    """Samples per second of wall clock and of processor time, where an iteration has `samples`, after warming up."""
+    for _ in range(warm_up):
         next(iterations)
-    wall, processor, samples = time.perf_counter(), time.process_time(), 0
+    wall, processor, done = time.perf_counter(), time.process_time(), 0
     while time.perf_counter() - wall < seconds:
         next(iterations)
-        samples += preset.worlds * preset.horizon
-    return {"wall": samples / (time.perf_counter() - wall), "processor": samples / (time.process_time() - processor)}
+        done += samples
+    return {"wall": done / (time.perf_counter() - wall), "processor": done / (time.process_time() - processor)}
 
 
-def in_a_process(name: str, task: str, seconds: float, cores: set[int]) -> dict[str, float]:
+def in_a_process(
+    name: str, task: str, seconds: float, cores: set[int], program: str = "training", **environment: str
+) -> dict[str, float]:
     """Measure one contender in a process of its own, with a thread of torch per core."""
+    command = [sys.executable, "-W", "ignore", "-m", f"benchmarks.{program}"]
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "benchmarks.training", "--only", name, "--seconds", str(seconds)]
-        + ["--tasks", task],
-        env=os.environ | {"OMP_NUM_THREADS": str(len(cores)), "OMP_WAIT_POLICY": "PASSIVE"},
+        [*command, "--only", name, "--seconds", str(seconds), "--tasks", task],
+        env=os.environ | {"OMP_NUM_THREADS": str(len(cores)), "OMP_WAIT_POLICY": "PASSIVE"} | environment,
         preexec_fn=lambda: os.sched_setaffinity(0, cores),
         stdout=subprocess.PIPE,
         check=True,
@@ -219,7 +220,9 @@ def main() -> None:
     parser.add_argument("--only", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.only:
-        print(json.dumps(measure(options.only, options.tasks[0], options.seconds)))
+        task = options.tasks[0]
+        samples = catalog.preset(task, "quick").states
+        print(json.dumps(measure(globals()[options.only](task), samples, options.seconds)))
         return
     print(machine("stable-baselines3", "rsl-rl-lib", "skrl", "gymnasium"))
     for task in options.tasks:

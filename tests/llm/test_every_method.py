@@ -8,21 +8,16 @@ import numpy as np
 import pytest
 
 import tests.with_django  # noqa: F401
-from llm.errors import Unauthorized
 from llm.judges.model import question
 from llm.methods import METHODS, OFFERED
-from llm.offline import OfflineWriter
 from llm.records import Judged, Look, Write
 from llm.replay import Saved
-from llm.writer import ask, write
 from simulation.rollout import write_rollout
 from tests.llm.experiment import (
     HIDDEN_SCORES,
     VARIANTS,
     WRITING,
-    Experiment,
     FakeVerdict,
-    check_parsing,
     make_film_states,
     make_small_experiment,
     name_case,
@@ -38,47 +33,6 @@ BLIND = [name for name, method in METHODS.items() if method.writes and not metho
 NEVER_SHOWS_PROGRAMS = ("open_loop", "scaling_context", "scaling_batch_")
 SHOWS_PROGRAMS = [name for name in WRITING if not name.startswith(NEVER_SHOWS_PROGRAMS)]
 HIDES_IT = ["scaling_batch_score"]  # it selects by the metric, and shows none of it
-
-
-class Flaky:
-    """The offline writer behind an endpoint that refuses one call, the `refuses`-th, and then works again."""
-
-    def __init__(self, refuses=0):
-        self.refuses, self.calls, self.bought = refuses, 0, []
-
-    def complete(self, messages, count, seed, on_reply=None, tokens=0):
-        replies = []
-        for number in range(seed, seed + count):
-            self.calls += 1
-            if self.calls == self.refuses:
-                raise Unauthorized("the key expired")
-            replies += OfflineWriter().complete(messages, 1, number, on_reply, tokens)
-            self.bought.append((number, str(messages)))
-        return replies
-
-
-class Stubborn(Experiment):
-    """Retries a request whose endpoint failed, with the answers that were bought before."""
-
-    failures = 0
-
-    def answer(self, request):
-        if not hasattr(request, "messages"):
-            return super().answer(request)
-        kept = []
-        for _ in range(2):
-            given = {"saved": list(kept), "on_call": kept.append}
-            if isinstance(request, Write):
-                done = write(self.backend, request, self.problem, check_parsing, **given)
-                result = done.candidates
-            else:
-                done = ask(self.backend, request, **given)
-                result = done.text
-            if not done.error:
-                return result
-            assert done.error == "the key expired" and done.permanent
-            self.failures += 1
-        raise AssertionError("it failed twice")
 
 
 def again(experiment, *kind, **values):
@@ -100,11 +54,12 @@ def test_it_ends_with_a_candidate_that_was_trained(finished_experiment):
     assert len({o.candidate.id for o in outcomes}) == len(outcomes)
 
 
-def test_it_asks_a_judge_where_it_says_so(finished_experiment):
+def test_it_asks_a_judge_and_a_model_where_it_says_so(finished_experiment):
     experiment, _ = finished_experiment
     method = METHODS[experiment.method]
     asked = [r for r in experiment.requests if type(r).__name__ in ("Judge", "Choose", "Compare")]
     assert bool(asked) == (method.asks_judge and not method.uses_metric)
+    assert any(hasattr(request, "messages") for request in experiment.requests) == method.writes
 
 
 def test_it_asks_for_the_best_of_all_and_for_comparisons_where_it_says_so(finished_experiment):
@@ -133,21 +88,6 @@ def test_killed_at_a_boundary_it_ends_the_same(finished_experiment, most):
         assert resumed.run() == winner
         assert [s.fingerprint for s in resumed.saved] == [s.fingerprint for s in experiment.saved]
         assert len(resumed.requests) == len(experiment.saved) - kept
-
-
-@pytest.mark.parametrize("parts", [2, pytest.param(3, marks=pytest.mark.exhaustive)])
-def test_an_endpoint_that_fails_once_costs_nothing_and_changes_nothing(finished_experiment, parts):
-    experiment, winner = finished_experiment
-    calm = again(experiment, Stubborn, backend=Flaky())
-    assert calm.run() == winner
-    total = calm.backend.calls
-    assert bool(total) == METHODS[experiment.method].writes, "it asks a model where it says so"
-    places = {total // 2 + 1} if parts == 2 else {1, total // 3, 2 * total // 3, total} - {0}
-    for place in sorted(place for place in places if place <= total):
-        retried = again(experiment, Stubborn, backend=Flaky(place))
-        assert retried.run() == winner and retried.failures == 1
-        assert sorted(retried.backend.bought) == sorted(calm.backend.bought)
-        assert retried.backend.calls == total + 1
 
 
 def read_all_texts(experiment, folder):

@@ -151,13 +151,6 @@ def test_options_are_typed_as_lines_and_shown_again(staff):
     assert "Populations that evolve side by side." in page and METHODS["eureka"].summary in page
 
 
-def test_what_a_method_cannot_do_is_said(staff):
-    page = reverse("admin:experiments_experiment_add")
-    words = staff.post(page, experiment_form(task="HumanoidJump", method="eureka", judge="model")).content.decode()
-    assert "HumanoidJump has no metric, and Eureka cannot do without one." in words
-    assert not Experiment.objects.exists()
-
-
 def test_a_started_experiment_keeps_its_settings(staff):
     row = bench_rows.create_finished_experiment(n=1)
     page = reverse("admin:experiments_experiment_change", args=[row.pk])

@@ -129,15 +129,6 @@ def test_closing_tells_of_panels_that_nobody_new_completes(staff):
     assert "1 panel waits for people who may not come any more: start it with fewer" in said.content.decode()
 
 
-def test_state_is_changed_by_post_alone_and_by_staff_alone(staff, client):
-    study = rows.study()
-    for name in ("bench:study_invite", "bench:study_status"):
-        assert staff.get(reverse(name, args=[study.pk])).status_code == 405
-    client.logout()
-    assert client.post(reverse("bench:study_invite", args=[study.pk]), {"count": 3}).status_code == 302
-    assert not study.participants.exists()
-
-
 def test_the_plan_stands_once_somebody_consented(staff):
     study = rows.participant().study
     form = study_form({"k": 9, "name": "renamed"}, study=study, title="renamed", seed=5)
