@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.peers.bpref import compare
 from benchmarks.peers.bpref.compare import Run, average_parts, read_theirs, table
+from trainer.records import CandidateResult, TrainResult, write_json
 
 TASK = Path(__file__).parents[2] / "benchmarks/peers/bpref/half_cheetah"
 
@@ -26,6 +28,22 @@ def test_a_run_of_theirs_is_read_to_its_last_evaluation(tmp_path):
     assert read_theirs(tmp_path, None) == Run([10.0, 11.0, 12.0, 13.0, 14.0], 12.5, 50.0, 5001)
     first = read_theirs(tmp_path, 5000)
     assert first.returns == [10.0, 11.0, 12.0, 13.0, 14.0] and first.final is None
+
+
+def test_a_finished_training_is_read_whole_or_to_a_step(tmp_path, monkeypatch, capsys):
+    """The command, on a folder with a training that is over: nothing is trained."""
+    candidates = tuple(CandidateResult(index, True, evaluation={"score": 0.5}, samples=5000) for index in (0, 1))
+    write_json(tmp_path / "result.json", TrainResult(candidates))
+    (tmp_path / "cost.json").write_text(json.dumps({"steps": 5000, "processor_seconds": 40.0}))
+    (tmp_path / "traces").mkdir()
+    for index in (0, 1):
+        rows = "".join(f"{1000 * number},{0.1 * number}\n" for number in range(1, 6))
+        (tmp_path / f"traces/{index}.csv").write_text("samples,metric\n" + rows)
+    for options, ended in ([], "| 500 | 4.00 |"), (["--until", "5000"], "|  | 4.00 |"):
+        monkeypatch.setattr("sys.argv", ["compare", str(tmp_path), *options])
+        compare.main()
+        line = capsys.readouterr().out.splitlines()[-1]
+        assert line == f"| Prefine, pebble | 2 | 100 | 200 | 300 | 400 | 500 {ended}"
 
 
 def test_the_table_has_means_with_intervals_and_seconds_a_thousand_steps():

@@ -43,6 +43,15 @@ def test_learning_goes_on_from_a_program_and_a_policy(tmp_path):
     assert (tmp_path / "out" / WARM).read_bytes() == b"a policy", "an interrupted run goes on without the file"
 
 
+@pytest.mark.parametrize("option", ["--reward", "--prior"])
+def test_a_program_that_cannot_run_is_refused_with_its_fault(option, tmp_path, capsys):
+    program = tmp_path / "broken.py"
+    program.write_text(catalog.reference_reward("Cartpole").replace("return", "import os\n    return"))
+    assert main(["--task", "Cartpole", option, str(program), "--out", str(tmp_path / "out"), "--seeds", "1", "2"]) == 1
+    said = capsys.readouterr()
+    assert "import" in said.out + said.err and not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

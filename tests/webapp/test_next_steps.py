@@ -264,7 +264,7 @@ def test_the_winners_policy_learns_on_from_pairs_with_its_program(staff):
     for one in (row, new):
         text = read(staff, reverse("bench:experiment", args=[one.public_id]))
         assert "retrainings-title" not in text, "it is no retraining"
-    assert "150 answers about pairs of segments of 50 steps and from its winner’s program" in text
+    assert "150 answers about pairs of segments of 50 steps, added to its winner’s program" in text
     fake_workers.do_work(new)
     text = read(staff, reverse("bench:experiment", args=[new.public_id]))
     assert "Duplicate</a>" not in text and "Learn on from pairs" not in text

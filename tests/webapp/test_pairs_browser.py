@@ -60,7 +60,8 @@ out["labels"] = [session["labels"] for session in experiment.winner.sessions]
 out["pairs"] = SegmentPair.objects.count()
 counted = PairScreening.objects.filter(released_at=None).exclude(answer="")
 out["counted"] = counted.count()
-out["answered"] = {row.token: row.answer for row in PairScreening.objects.exclude(answer="")}
+out["answered"] = {row.token: row.pressed for row in PairScreening.objects.exclude(answer="")}
+out["given_to_others"] = list(PairScreening.objects.exclude(released_at=None).values_list("token", flat=True))
 out["learned"] = all(row.answer == row.pair.answer for row in counted.select_related("pair"))
 """
 TRUTHS = """
@@ -77,7 +78,7 @@ for session in PairSession.objects.filter(status="open").select_related("request
         with store.as_file(f"{session.request.run_key}/{name}") as file:
             worth[segment.pk] = float(np.exp(-np.square(np.load(file)["qpos"][:, 1])).sum())
     for row in PairScreening.objects.filter(pair__session=session):
-        out[row.token] = [worth[row.left.pk], worth[row.right.pk]]
+        out[row.token] = [worth[segment.pk] for segment in row.sides]
 """
 
 
@@ -161,7 +162,7 @@ def test_a_persons_whole_way_in_a_real_experiment(tmp_path_factory, context: Any
 
 
 class Crowd:
-    """Simulated people with B-Pref's noise: they see what is worth more, and err."""
+    """Simulated people with all of B-Pref's noise: thresholds are a tenth or so of what a segment is worth."""
 
     def __init__(self, site: Site) -> None:
         self.site, self.truths, self.given = site, dict[str, list[float]](), dict[str, str]()
@@ -176,8 +177,9 @@ class Crowd:
 
     async def take_part(self, page: AsyncPage, address: str) -> None:
         """Answer whatever comes until the experiment is over."""
+        page.on("request", self.note_answers)
         page.set_default_timeout(3_000_000)  # fewer pairs than people can answer: somebody may get none for long
-        noise, rng = Teacher(beta=1.0, mistake=0.1, skip=0.0, equal=0.02), random.Random(address)
+        noise, rng = Teacher(beta=1.0, mistake=0.1, skip=5.0, equal=5.0), random.Random(address)
         await page.goto(address)
         while True:
             await page.locator("[data-answer=left]:enabled, .thanks").first.wait_for()
@@ -193,7 +195,12 @@ class Crowd:
             key = {"first": "ArrowLeft", "second": "ArrowRight", "equal": "ArrowDown", "skip": "ArrowUp"}[said]
             self.shown.setdefault(address, []).append(token)
             await page.keyboard.press(key)
-            self.given[token] = {"first": "left", "second": "right"}.get(said, said)
+
+    def note_answers(self, request: Any) -> None:
+        """A page ignores a key on a pair that has just gone: what counts is what it sends."""
+        if request.method == "POST" and request.url.endswith("/pairs/"):
+            for change in request.post_data_json["changes"]:
+                self.given[change["token"]] = {"left": "A", "right": "B"}.get(change["answer"], change["answer"])
 
 
 async def meet(site: Site, addresses: list[str]) -> Crowd:
@@ -237,6 +244,8 @@ def test_twenty_people_share_the_pairs_of_one_experiment(tmp_path_factory) -> No
     assert (told["status"], told["error"]) == ("finished", "")
     assert told["labels"][-1] == QUERIES and told["learned"]
     assert told["counted"] == told["pairs"], "every pair has one answer"
-    assert set(told["answered"]) == set(crowd.given), "no answer was lost, and none was made up"
+    late = crowd.given.keys() - told["answered"].keys()
+    assert late <= set(told["given_to_others"]), "an answer is lost only where somebody else had given one meanwhile"
+    assert told["answered"] == {token: given for token, given in crowd.given.items() if token not in late}
     for tokens in crowd.shown.values():
         assert len(tokens) == len(set(tokens)), "nobody was shown a pair twice"

@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         job, rows = make_job(options)
         given = [path for path in (options.reward, options.prior) if path is not None]
         folder = options.out or Path("runs", f"{job.task.lower()}-pairs-{time.strftime('%Y%m%d-%H%M%S')}")
-        if given and not executable(replace(job, sources=job.sources[:1]), given):
+        if given and not executable(job, given):
             return 1
         if options.policy is not None:
             copy_policy(options.policy, folder, job)

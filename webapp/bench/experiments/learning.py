@@ -72,7 +72,7 @@ def describe_plan(experiment: Experiment) -> str:
     name, unit = ("seconds", "s") if filmed else ("segment", "steps")
     queries, segment = (value_of(option, experiment.options) for option in ("queries", name))
     about = f"segments of {segment:g} {unit}" if segment else "whole episodes"
-    beside = " and from its winner’s program" if experiment.options.get("reward") else ""
+    beside = ", added to its winner’s program" if experiment.options.get("reward") else ""
     return f"{queries} answers about pairs of {about}{beside}"
 
 
