@@ -1,25 +1,27 @@
 "use strict";
-/* One pair of clips, or of answers to a problem, and one choice. Without this script it is a plain form. */
+/* One pair of clips, or of answers to a problem, and one choice; or one of them, with marks. Without this script it is a
+   plain form. */
 (() => {
   const form = document.querySelector("form.pair");
   const tiles = [...form.querySelectorAll(".tile, .answer")], fold = form.querySelector('[data-do="fold"]');
   const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
   const strength = form.querySelector(".strength"), help = document.getElementById("help");
+  const asked = (form.dataset.asked || "choice").split(" "), single = Boolean(form.dataset.asked); // what is answered
   const opened = performance.now(), failed = new Set();
   let loaded = fold ? opened : null, lost = 0, tabbed = false, sent = false;
 
   /* Answers are read: nothing plays there, and their parts fold. */
   const player = fold ? null : Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => { loaded = performance.now(); } });
-  const chosen = (name) => form.querySelector(`input[name="${name}"]:checked`)?.value || "";
+  const chosen = (name) => form.querySelector(`input[name="${name}"]:checked`)?.value || form.querySelector(`input[name="${name}"][type=number]:valid`)?.value || "";
 
   function choose(value) {
-    const input = [...form.querySelectorAll("input[name=choice]")].find((one) => one.value === value);
+    const input = [...form.querySelectorAll(`input[name=${asked[0]}]`)].find((one) => one.value === value);
     if (!input || sent) return;
     input.checked = true;
     draw();
   }
   function draw() {
-    for (const tile of tiles) tile.classList.toggle("is-chosen", tile.querySelector("input[name=choice]").checked);
+    for (const tile of single ? [] : tiles) tile.classList.toggle("is-chosen", tile.querySelector("input[name=choice]").checked);
     if (strength) strength.disabled = chosen("choice") === "same";
     const missing = wanting();
     confirm.disabled = Boolean(missing) || sent;
@@ -27,6 +29,7 @@
   }
   /** Why the answer cannot be confirmed yet; empty when it can. */
   function wanting() {
+    if (single) return asked.every(chosen) ? "" : player ? gettext("Choose a rating first") : gettext("Give points first");
     if (!chosen("choice")) return gettext("Choose one first");
     return strength && !strength.disabled && !chosen("strength") ? gettext("Now say how much better it is") : "";
   }
@@ -53,8 +56,9 @@
     if (event.key === "?") return help.togglePopover();
     if (help.matches(":popover-open")) return;
     if (event.key === "Tab") tabbed = true;
-    const answer = ANSWERS[event.code] || LETTERS[event.key.toLowerCase()];
-    if (answer) return act(event, () => choose(answer));
+    const typing = on.matches("input[type=number]"), digit = /^(?:Digit|Numpad)([1-5])$/.exec(event.code)?.[1];
+    const answer = single ? player && digit : ANSWERS[event.code] || LETTERS[event.key.toLowerCase()];
+    if (answer && !typing) return act(event, () => choose(answer));
     if (fold && event.key === "o") return act(event, foldAll);
     if (player && event.key === " " && !(tabbed && on.matches("button, summary, a, input"))) return act(event, () => { on.blur(); player.toggle(); });
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -70,6 +74,7 @@
   }
 
   fold?.addEventListener("click", foldAll);
+  if (fold && single) foldAll(); // who grades an answer reads all of it
   for (const tile of player ? tiles : []) {
     const video = tile.querySelector("video");
     video.addEventListener("error", () => broke(tile));
@@ -77,6 +82,7 @@
     tile.querySelector('[data-do="retry"]').addEventListener("click", () => retry(tile));
   }
   form.addEventListener("change", draw);
+  form.addEventListener("input", draw);
   form.addEventListener("submit", (event) => {
     if (sent) return event.preventDefault();
     sent = true;

@@ -5,10 +5,12 @@ from __future__ import annotations
 from django.test import Client
 from django.urls import reverse
 
-from tests.webapp import rows
+from tests.webapp import problem_rows, rows
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
-from webapp.votes import lifecycle, poll_ballot, poll_enrolment
+from webapp.problems.models import Problem
+from webapp.votes import lifecycle, poll_ballot, poll_enrolment, single_polls
 from webapp.votes.models import Evaluator, Pair, Poll
+from webapp.votes.single_polls import Item
 
 ARMS = ("ICPL", "OpenLoop", "Eureka")
 METHODS = {"ICPL": "icpl", "OpenLoop": "open_loop", "Eureka": "eureka"}
@@ -95,6 +97,30 @@ def poll_of_answers(first: Candidate, second: Candidate, **values: object) -> Po
     made = poll(0, opened=False, **{**words, **values})
     Pair.objects.create(poll=made, first_answer=first, second_answer=second, first_arm="Turns", second_arm="Batch")
     return made
+
+
+def films_to_rate(**values: object) -> Poll:
+    """An open vote that rates two films of ICPL and one of OpenLoop, called film 0, 1 and 2."""
+    arms = ("ICPL", "ICPL", "OpenLoop")
+    items = [Item(arm, f"film {number}", winner(arm, number)) for number, arm in enumerate(arms)]
+    return open_single(single_polls.draft_ratings("Do they?", items), **values)
+
+
+def answers_to_grade(most_points: int = 7, **values: object) -> Poll:
+    """An open vote that grades an answer of ICPL and one of OpenLoop."""
+    problem = Problem.objects.filter(name="sum").first() or problem_rows.sum_problem()
+    texts = {"ICPL": problem_rows.RIGHT, "OpenLoop": problem_rows.WRONG}
+    items = [Item(arm, f"answer {arm}", answer_of(arm, text, problem.name)) for arm, text in texts.items()]
+    return open_single(single_polls.draft_grades("How good?", items, most_points), **values)
+
+
+def open_single(draft: Poll, **values: object) -> Poll:
+    ready = {"contact": "Dr. Ada Example, ada@example.org", "consent_text": "You may stop at any time."}
+    Poll.objects.filter(pk=draft.pk).update(**{**ready, "evaluators_wanted": 2, **values})
+    draft.refresh_from_db()
+    assert lifecycle.open_poll(draft) == []
+    draft.refresh_from_db()
+    return draft
 
 
 def evaluator(of: Poll, consented: bool = True) -> Evaluator:

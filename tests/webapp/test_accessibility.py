@@ -115,6 +115,9 @@ while ballot_now := poll_rows.poll_ballot.find_current_showing(finished):
 out["votes thanks"] = finished.get_absolute_url()
 out["votes unknown link"] = "/v/nobody/"
 out["answers"] = problem_rows.open_judgement(problem_rows.sum_problem(), ["# One", "# Two"])
+out["votes film"] = poll_rows.evaluator(poll_rows.films_to_rate()).get_absolute_url()
+out["votes answer"] = poll_rows.evaluator(poll_rows.answers_to_grade()).get_absolute_url()
+out["votes points"] = poll_rows.evaluator(poll_rows.answers_to_grade(20)).get_absolute_url()
 """
 
 STAFF = """

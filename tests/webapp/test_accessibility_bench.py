@@ -74,6 +74,7 @@ pages = {
     "comparisons:index": [[]],
     "comparisons:new": [[]],
     "comparisons:comparison": [[comparison.public_id]],
+    "votes:grading": [[]],
     "comparisons:alignment": [[comparison.public_id]],
     "votes:index": [[]],
     "votes:poll": [[open_poll.public_id], [cast.poll.public_id]],
@@ -145,6 +146,8 @@ NO_PAGES = {
     "votes:file",
     "votes:invite",
     "votes:open",
+    "votes:rate_films",
+    "votes:take_out",
     "votes:unblind",
 }
 """Addresses that show no page of their own: files, actions, parts of pages."""

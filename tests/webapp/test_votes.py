@@ -71,7 +71,8 @@ def test_names_are_in_every_result():
     assert "Ant</text>" in drawn and "Cartpole</text>" in drawn  # a long name is cut elsewhere
     table = list(csv.DictReader(poll_results.write_csv(poll).splitlines()))
     assert {row["pair"]: row["pair_name"] for row in table} == dict(zip("123", names, strict=True))
-    assert list(table[0])[14:] == ["counted", "pair_name", "purpose", "again", "check_right", "taken_back", "left_out"]
+    later = ["counted", "pair_name", "purpose", "again", "check_right", "taken_back", "left_out", "rating", "reasoning"]
+    assert list(table[0])[14:] == later
     assert [pair["name"] for pair in summarize_results(found)["pairs"]] == names
 
 

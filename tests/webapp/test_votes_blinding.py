@@ -109,7 +109,7 @@ def secrets_of(poll):
     pairs = list(poll.pairs.all())
     mine = {"evaluator__poll": poll}
     votes = Vote.objects.filter(showing__evaluator__poll=poll)
-    clips = [clip for pair in pairs for clip in (pair.first, pair.second)]
+    clips = [clip for pair in pairs for clip in (pair.first, pair.second) if clip]
     keys = [poll, *pairs, *clips, *poll.evaluators.all(), *Showing.objects.filter(**mine), *votes]
     files = [file for pair in pairs for file in (pair.first_file, pair.second_file)]
     return {

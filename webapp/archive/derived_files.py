@@ -26,7 +26,7 @@ from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
 from webapp.problems.forms import get_form
 from webapp.problems.models import Problem
-from webapp.votes import figures, poll_results
+from webapp.votes import figures, poll_results, single_results
 from webapp.votes.models import Poll
 
 
@@ -115,6 +115,9 @@ def _write_poll(bundle: Bundle, number: int, poll: Poll, names: Pseudonyms) -> N
     bundle.write_text(f"{folder}/plan.txt", f"{poll.plan}\n\nSHA-256 {poll.plan_hash}\n")
     header, *rows = csv.reader(io.StringIO(poll_results.write_csv(poll)))
     bundle.write_csv(f"{folder}/votes.csv", header, ([names.replace_label(row[0]), *row[1:]] for row in rows))
+    if poll.is_single:
+        bundle.write_json(f"{folder}/results.json", asdict(single_results.compute_results(poll)))
+        return
     found = poll_results.compute_results(poll)
     bundle.write_json(f"{folder}/results.json", summarize_results(found))
     for chart in figures.build_charts(found):

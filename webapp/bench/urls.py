@@ -18,6 +18,7 @@ from webapp.bench.studies.link_sheet import link_sheet
 from webapp.bench.studies.questionnaires import answers as questionnaire_answers
 from webapp.bench.studies.questionnaires import views as questionnaires
 from webapp.bench.votes import pairs as vote_pairs
+from webapp.bench.votes import single as single_votes
 from webapp.bench.votes import views as votes
 
 
@@ -65,7 +66,10 @@ vote_patterns = [
     path("<uuid:public_id>/", votes.poll, name="poll"),
     path("<uuid:public_id>/languages/", languages.poll_languages, name="poll_languages"),
     path("<uuid:public_id>/languages/<str:code>/", languages.poll_texts_page, name="poll_texts"),
+    path("grading/", single_votes.draft_grading, name="grading"),
+    path("films/<uuid:public_id>/", single_votes.draft_rating, name="rate_films"),
     path("<uuid:public_id>/pairs/", vote_pairs.make_pairs, name="pairs"),
+    path("<uuid:public_id>/items/<int:position>/take-out/", single_votes.take_out, name="take_out"),
     path("<uuid:public_id>/invite/", votes.invite, name="invite"),
     path("<uuid:public_id>/open/", votes.open_poll, name="open"),
     path("<uuid:public_id>/close/", votes.close_poll, name="close"),

@@ -138,7 +138,7 @@ def _summarize(row: Experiment, ratings: Iterable[tuple[str, int]]) -> Alignment
     return Alignment(average(films.values()), by, len(films), sum(map(len, films.values())))
 
 
-def average(films: Iterable[Collection[int]]) -> float:
+def average(films: Iterable[Collection[float]]) -> float:
     """The alignment rate: the mean of the films' mean ratings, as a share of the highest."""
     return fmean(fmean(ratings) for ratings in films) / MOST
 

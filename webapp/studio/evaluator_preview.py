@@ -32,7 +32,8 @@ CONTENT_TYPES = {"mp4": "video/mp4", "jpg": "image/jpeg"}
 
 def _list_pages(poll: Poll) -> list[tuple[str, str]]:
     """Name and title of every page, in the order of an evaluator."""
-    pairs = [(f"pair-{pair.position}", f"Pair {pair.position}") for pair in poll.pairs.all()]
+    called = {Poll.Form.RATINGS: "Film", Poll.Form.GRADES: "Answer"}.get(Poll.Form(poll.form), "Pair")
+    pairs = [(f"pair-{pair.position}", f"{called} {pair.position}") for pair in poll.pairs.all()]
     return [("consent", TITLES["consent"]), *pairs, ("thanks", TITLES["thanks"]), ("closed", TITLES["closed"])]
 
 
@@ -91,11 +92,12 @@ def _find_pair(poll: Poll, position: int) -> Pair:
 
 def _make_ballot(evaluator: Evaluator, pair: Pair) -> dict[str, Any]:
     """A pair as an evaluator could see it; the sides are drawn for the preview alone."""
-    if not pair.answers and pair.first_answer and pair.second_answer:
+    if not pair.answers and pair.first_answer and (pair.second_answer or evaluator.poll.is_single):
         pair.answers = answer_pairs.copy_answers(pair.first_answer, pair.second_answer)
     if not pair.medium.filmed and not pair.answers:
         raise Http404("An answer was deleted.")
-    first_left = random.Random(f"preview {pair.position}").random() < 0.5
+    single = evaluator.poll.is_single
+    first_left = single or random.Random(f"preview {pair.position}").random() < 0.5
     showing = Showing(evaluator=evaluator, pair=pair, position=pair.position, first_left=first_left, token="preview")
     address = [evaluator.poll.public_id, pair.position]
     sides = ("first", "second") if first_left else ("second", "first")
@@ -106,7 +108,7 @@ def _make_ballot(evaluator: Evaluator, pair: Pair) -> dict[str, Any]:
             reverse("vote_preview_clip", args=[*address, which, "mp4"]),
             reverse("vote_preview_clip", args=[*address, which, "jpg"]),
         )
-        for letter, side, which in zip("AB", ("left", "right"), sides, strict=True)
+        for letter, side, which in zip("AB", ("left", "right"), sides[: 1 if single else 2], strict=False)
     ]
     files = {number: reverse("vote_preview_file", args=[*address, number]) for number in pair.answers.get("files", ())}
     return evaluators.make_ballot_context(showing, evaluator.poll.pairs.count(), tiles, files)
@@ -134,7 +136,7 @@ def serve_file(request: HttpRequest, public_id: uuid.UUID, position: int, number
     """A file of the problem of a pair."""
     pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
     answer = pair.first_answer
-    files = pair.answers.get("files") or (answer and answer_pairs.copy_answers(answer, answer)["files"]) or ()
+    files = pair.answers.get("files") or (answer and answer_pairs.copy_answers(answer)["files"]) or ()
     if number not in files:
         raise Http404("There is no such file.")
     return respond_with_file(get_object_or_404(Attachment, pk=number))

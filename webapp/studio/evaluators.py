@@ -25,7 +25,7 @@ from webapp.studies.agreement import check_agreement
 from webapp.studio.languages import use_language
 from webapp.studio.pages import make_tried
 from webapp.studio.presentations import answers
-from webapp.votes import poll_ballot, poll_enrolment, questions
+from webapp.votes import poll_ballot, poll_enrolment, questions, single_items
 from webapp.votes.languages import localize_poll
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
@@ -90,7 +90,9 @@ def _make_undo_context(evaluator: Evaluator) -> dict[str, Any]:
 
 def _make_ballot_context(evaluator: Evaluator, showing: Showing) -> dict[str, Any]:
     showing.evaluator = evaluator  # with the texts of the vote in the reader's language
-    sides = (("A", "left", showing.left_token), ("B", "right", showing.right_token))
+    sides = (("A", "left", showing.left_token), ("B", "right", showing.right_token))[
+        : 1 if evaluator.poll.is_single else 2
+    ]
     tiles: list[Tile] = [
         (letter, side, reverse("pair_clip", args=[token]), reverse("pair_poster", args=[token]))
         for letter, side, token in sides
@@ -105,6 +107,8 @@ def make_ballot_context(
 ) -> dict[str, Any]:
     """What the page of a pair shows, with the addresses of its clips or of its problem's files."""
     medium, poll = showing.pair.medium, showing.evaluator.poll
+    if poll.is_single:
+        return {**make_single_context(showing, tiles, files), "medium": medium, "showing": showing, "count": count}
     shown = {"tiles": tiles} if medium.filmed else _make_answers_context(showing.pair, showing, files)
     return {
         **shown,
@@ -116,18 +120,37 @@ def make_ballot_context(
     }
 
 
+def make_single_context(showing: Showing, tiles: Sequence[Tile], files: Mapping[int, str]) -> dict[str, Any]:
+    """What the page of one film to rate, or of one answer to grade, shows."""
+    pair, poll = showing.pair, showing.evaluator.poll
+    pair.poll = poll
+    scale = {
+        "question": questions.find_question(poll, pair),
+        "marks": single_items.list_marks(poll),
+        "most": single_items.get_highest(poll),
+        "reasons": single_items.asks_reasoning(poll, pair),
+    }
+    if poll.form == Poll.Form.GRADES:
+        return {**scale, **_make_answers_context(pair, showing, files)}
+    words = [(number, _(text)) for number, text in single_items.RATINGS.items()]
+    sentence = single_items.find_sentence(pair)
+    return {**scale, "tiles": tiles, "ratings": words, "sentence": _(sentence) if sentence else ""}
+
+
 def _make_answers_context(pair: Pair, showing: Showing, addresses: Mapping[int, str]) -> dict[str, Any]:
     """The problem of a pair, and its answers by the side on which this evaluator sees them."""
     copy: Mapping[str, Any] = pair.answers
     problem = Problem(**copy["problem"])
-    sides = ("first", "second") if showing.first_left else ("second", "first")
+    sides: tuple[str, ...] = ("first", "second") if showing.first_left else ("second", "first")
+    if showing.evaluator.poll.is_single:
+        sides, problem.show_reference = ("first",), True
     rows = [make_tried(Candidate(**copy[side])) for side in sides]
-    shown = [answers.make_answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=True)]
+    shown = [answers.make_answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=False)]
     files = Attachment.objects.filter(pk__in=addresses).order_by("pk")
     return {
         **answers.make_statement(problem),
         "attachments": [(row, addresses[row.pk]) for row in files],
-        "answers": list(zip(("left", "right"), shown, strict=True)),
+        "answers": list(zip(("left", "right"), shown, strict=False)),
         **answers.make_reference_context(problem),
     }
 
@@ -146,6 +169,8 @@ def cast_vote(request: HttpRequest, evaluator: Evaluator) -> HttpResponse:
     answer = poll_ballot.Answer(
         choice=request.POST.get("choice", ""),
         strength=request.POST.get("strength", ""),
+        rating=request.POST.get("rating", ""),
+        reasoning=request.POST.get("reasoning", ""),
         client=_read_client(request.POST.get("client", "")),
     )
     message = poll_ballot.cast_vote(evaluator, strip_nul(request.POST.get("showing", "")), answer)

@@ -40,14 +40,16 @@ def find_problems(first: Candidate, second: Candidate) -> list[str]:
     return []
 
 
-def copy_answers(first: Candidate, second: Candidate) -> dict[str, Any]:
-    """A copy of all text that evaluators will read, which later changes do not affect. Files are not copied."""
+def copy_answers(first: Candidate, second: Candidate | None = None) -> dict[str, Any]:
+    """A copy of all text that evaluators will read, which later changes do not affect. Files are not copied. Where one
+    answer at a time is graded there is no second.
+    """
     problem = find_problem(first.iteration.experiment.task)
     return {
         "problem": {name: getattr(problem, name) for name in OF_PROBLEM},
         "files": list(problem.attachments.values_list("pk", flat=True)),
         "first": _copy_answer(first),
-        "second": _copy_answer(second),
+        **({"second": _copy_answer(second)} if second else {}),
     }
 
 

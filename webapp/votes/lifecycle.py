@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
+import uuid
 from collections import Counter
+from collections.abc import Sequence
 from datetime import timedelta
 
 from django.conf import settings
@@ -17,7 +19,7 @@ from webapp.base.store import store
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
 from webapp.studies.opening import is_reachable
-from webapp.votes import answer_pairs, pooling, questions
+from webapp.votes import answer_pairs, pooling, questions, single_items
 from webapp.votes.models import Evaluator, Pair, Poll
 from webapp.votes.pair_names import describe_pair, name_pairs
 
@@ -35,13 +37,15 @@ def find_problems(poll: Poll) -> list[str]:
     """Why the poll cannot be opened, in words for the experimenter."""
     pairs = list(_read_pairs(poll))
     asked = [pair for pair in pairs if not pair.is_check]
-    found = [] if asked else ["Add at least one pair to compare."]
+    nothing = f"Add at least one {'film or answer' if poll.is_single else 'pair to compare'}."
+    found = [] if asked else [nothing]
     if not is_reachable(poll.contact):
         found.append(
             "The contact has no address: give an e-mail address, a telephone number or a page beside the name."
         )
+    check, called = (single_items.find_problems, "Number") if poll.is_single else (_check_pair, "Pair")
     for pair in pairs:
-        found += [f"Pair {pair.position}: {words}" for words in _check_pair(pair)]
+        found += [f"{called} {pair.position}: {words}" for words in check(pair)]
     counts = Counter(name_pairs(pairs).values())
     found += [f"{count} pairs are called “{name}”: choose another name." for name, count in counts.items() if count > 1]
     found += _check_wording(poll, pairs)
@@ -116,8 +120,11 @@ def open_poll(poll: Poll) -> list[str]:
         if found:
             return found
         pairs = _read_pairs(poll)
+        if poll.form == Poll.Form.RATINGS:
+            _copy_films(pairs)
         for pair in pairs:
-            _copy_pair(pair)
+            if poll.form != Poll.Form.RATINGS:
+                _copy_pair(pair)
             if not poll.question:
                 pair.question = questions.write_question(pair)
                 pair.save(update_fields=["question"])
@@ -197,6 +204,8 @@ def count_complete(poll: Poll) -> int:
 def write_plan(poll: Poll) -> str:
     """The analysis plan in words, which is fixed at the opening and shown with the results."""
     pairs = _read_pairs(poll)
+    if poll.is_single:
+        return single_items.write_plan(poll, pairs)
     names = name_pairs(pairs)
     asked = [pair for pair in pairs if not pair.is_check]
     compared, checked = (
@@ -259,25 +268,39 @@ def make_copy_name(file: object, ending: str) -> str:
 
 def _copy_pair(pair: Pair) -> None:
     """Copy both clips and posters under new names and at equal size, or both answers."""
-    if pair.first_answer and pair.second_answer:
-        pair.answers = answer_pairs.copy_answers(pair.first_answer, pair.second_answer)
-        pair.origin = {"first": _describe_origin(pair.first_answer), "second": _describe_origin(pair.second_answer)}
+    if pair.first_answer:
+        sides = {"first": pair.first_answer, **({"second": pair.second_answer} if pair.second_answer else {})}
+        pair.answers = answer_pairs.copy_answers(**sides)
+        pair.origin = {name: _describe_origin(row) for name, row in sides.items()}
         pair.save(update_fields=["answers", "origin"])
         return
     assert pair.first and pair.second
-    _copy_at_equal_size((pair.first.video, pair.second.video), pair, "mp4")
-    _copy_at_equal_size((pair.first.poster, pair.second.poster), pair, "jpg")
+    copies = (pair.first_file, pair.second_file)
+    _copy_at_equal_size((pair.first.video, pair.second.video), copies, "mp4")
+    _copy_at_equal_size((pair.first.poster, pair.second.poster), copies, "jpg")
     pair.origin = {"first": _describe_clip(pair.first), "second": _describe_clip(pair.second)}
     pair.save(update_fields=["origin"])
 
 
-def _copy_at_equal_size(names: tuple[str, str], pair: Pair, ending: str) -> None:
+def _copy_films(pairs: Sequence[Pair]) -> None:
+    """Copy all films that are rated one at a time, and their posters, at one size: a size would name a film."""
+    shown = [(pair.first, pair.first_file) for pair in pairs if pair.first]
+    copies = [file for _, file in shown]
+    _copy_at_equal_size([clip.video for clip, _ in shown], copies, "mp4")
+    _copy_at_equal_size([clip.poster for clip, _ in shown], copies, "jpg")
+    for pair in pairs:
+        if pair.first:
+            pair.origin = {"first": _describe_clip(pair.first)}
+            pair.save(update_fields=["origin"])
+
+
+def _copy_at_equal_size(names: Sequence[str], copies: Sequence[uuid.UUID], ending: str) -> None:
     contents = []
     for name in names:
         with store.open(name) as file:
             contents.append(file.read())
     size = (max(map(len, contents)) + FREE_BOX) // BLOCK * BLOCK + BLOCK
-    for content, copy in zip(contents, (pair.first_file, pair.second_file), strict=True):
+    for content, copy in zip(contents, copies, strict=True):
         store.publish(make_copy_name(copy, ending), content + _make_padding(size - len(content), ending))
 
 

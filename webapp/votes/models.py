@@ -31,12 +31,26 @@ class Poll(Spoken):
         OPEN = "open", "Open"
         CLOSED = "closed", "Closed: no more votes, results can be seen"
 
+    class Form(models.TextChoices):
+        PAIRS = "pairs", "Two are compared"
+        RATINGS = "ratings", "Films are rated one at a time: does the robot do what its task says?"
+        GRADES = "grades", "Answers are graded one at a time, the final answer and the reasoning apart"
+
     class Correction(models.TextChoices):
         HOLM = "holm", "Holm"
         BONFERRONI = "bonferroni", "Bonferroni"
         NONE = "none", "None"
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    form = models.CharField(max_length=8, choices=Form, default=Form.PAIRS, db_default="pairs", editable=False)
+    most_points = models.PositiveSmallIntegerField(
+        "points of a full answer",
+        default=7,
+        db_default=7,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Where answers are graded: 7 for mathematics, as published; for physics and programming those of the "
+        "problem, of which a part can be given.",
+    )
     title = models.CharField(max_length=120, help_text="Evaluators read it. It must not name what is compared.")
     question = models.CharField(
         max_length=200,
@@ -142,6 +156,11 @@ class Poll(Spoken):
         return reverse("votes:poll", args=[self.public_id])
 
     @property
+    def is_single(self) -> bool:
+        """Whether evaluators see one film or answer at a time; its pairs then have a first side alone."""
+        return self.form != self.Form.PAIRS
+
+    @property
     def consent_hash(self) -> str:
         return hashlib.sha256(f"{self.consent_version}\n{self.consent_text}".encode()).hexdigest()
 
@@ -163,7 +182,7 @@ class PollTranslation(Translation):
 
 class Pair(models.Model):
     """Two final clips, or two answers to a problem. `first` and `second` are names of roles: which is on the left is
-    drawn for each evaluator.
+    drawn for each evaluator. Where one at a time is rated or graded (Poll.is_single), the first is all there is.
     """
 
     class Purpose(models.TextChoices):
@@ -212,7 +231,7 @@ class Pair(models.Model):
 
     @property
     def arms(self) -> str:
-        return f"{self.first_arm} against {self.second_arm}"
+        return self.first_arm if self.poll.is_single else f"{self.first_arm} against {self.second_arm}"
 
     @property
     def is_check(self) -> bool:
@@ -299,11 +318,17 @@ class Vote(models.Model):
         LEFT = "left"
         RIGHT = "right"
         SAME = "same"
+        RATED = "rated"
+        """One film or answer was rated; `rating` says how."""
 
     showing = models.OneToOneField(Showing, on_delete=models.CASCADE, related_name="vote")
     choice = models.CharField(max_length=5, choices=Choice)
     strength = models.PositiveSmallIntegerField(null=True)
     """1 slightly, 2 clearly, 3 much; null if it was not asked or there is no difference."""
+    rating = models.FloatField(null=True)
+    """Of a film, from 1 to 5; of an answer, the points of its final answer. Null for pairs."""
+    reasoning = models.FloatField(null=True)
+    """The points of a written answer's reasoning; null for all else."""
     client = models.JSONField(default=dict)
     """What the browser measured: milliseconds to decide, plays, focus lost."""
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -314,7 +339,9 @@ class Vote(models.Model):
 
     @property
     def answer(self) -> str:
-        """first, second or equal, whichever side they were on."""
+        """first, second or equal, whichever side they were on; rated where there was one side alone."""
+        if self.choice == self.Choice.RATED:
+            return "rated"
         if self.choice == self.Choice.SAME:
             return "equal"
         return "first" if (self.choice == self.Choice.LEFT) == self.showing.first_left else "second"

@@ -25,13 +25,16 @@ def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
 def _serve_copy(request: HttpRequest, token: str, ending: str, content_type: str) -> HttpResponseBase:
     token = strip_nul(token)
     showing = (
-        Showing.objects.select_related("pair")
+        Showing.objects.select_related("pair__poll")
         .filter(Q(left_token=token) | Q(right_token=token))
         .filter(evaluator__withdrawn_at=None, evaluator__poll__status=Poll.Status.OPEN)
         .first()
     )
     if showing is None:
         return HttpResponse(status=404)
-    first = (token == showing.left_token) == showing.first_left
+    single = showing.pair.poll.is_single
+    if single and token != showing.left_token:
+        return HttpResponse(status=404)
+    first = single or (token == showing.left_token) == showing.first_left
     file = showing.pair.first_file if first else showing.pair.second_file
     return respond_with_clip(request, make_copy_name(file, ending), content_type, token)

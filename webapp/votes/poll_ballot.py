@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from webapp.base.database import read_now
-from webapp.votes import lifecycle
+from webapp.votes import lifecycle, single_items
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 
 CLIENT_KEYS = ("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips")
@@ -28,6 +28,9 @@ class Answer:
     choice: str = ""
     strength: str = ""
     client: dict[str, int] = field(default_factory=dict)
+    rating: str = ""
+    """As typed: of a film or an answer, where one is rated at a time."""
+    reasoning: str = ""
 
 
 def find_current_showing(evaluator: Evaluator) -> Showing | None:
@@ -80,7 +83,7 @@ def cast_vote(evaluator: Evaluator, token: str, answer: Answer) -> str:
             return _(OUT_OF_DATE)
         standing = Vote.objects.filter(showing=showing).first()
         if standing:
-            same = standing.choice == answer.choice
+            same = _is_same(poll, standing, answer)
             return "" if same else _("You had already answered that question. Your first answer stands.")
         if poll.status != Poll.Status.OPEN or lifecycle.is_full(poll):
             return _(TOO_LATE)
@@ -90,7 +93,16 @@ def cast_vote(evaluator: Evaluator, token: str, answer: Answer) -> str:
         return wrong or _save_vote(poll, evaluator, showing, answer)
 
 
+def _is_same(poll: Poll, standing: Vote, answer: Answer) -> bool:
+    if not poll.is_single:
+        return standing.choice == answer.choice
+    marks = (single_items.read_mark(poll, answer.rating), single_items.read_mark(poll, answer.reasoning))
+    return (standing.rating, standing.reasoning) == marks
+
+
 def _find_mistake(poll: Poll, showing: Showing, answer: Answer) -> str:
+    if poll.is_single:
+        return single_items.find_mistake(poll, showing.pair, answer.rating, answer.reasoning)
     choices = ["left", "right", *(["same"] if poll.allow_tie else [])]
     if answer.choice not in choices:
         filmed = showing.pair.medium.filmed
@@ -105,10 +117,13 @@ def _find_mistake(poll: Poll, showing: Showing, answer: Answer) -> str:
 
 
 def _save_vote(poll: Poll, evaluator: Evaluator, showing: Showing, answer: Answer) -> str:
-    asked = poll.ask_strength and answer.choice != Vote.Choice.SAME
+    asked = poll.ask_strength and answer.choice != Vote.Choice.SAME and not poll.is_single
+    reasoned = poll.is_single and single_items.asks_reasoning(poll, showing.pair)
     Vote.objects.create(
         showing=showing,
-        choice=answer.choice,
+        choice=Vote.Choice.RATED if poll.is_single else answer.choice,
+        rating=single_items.read_mark(poll, answer.rating) if poll.is_single else None,
+        reasoning=single_items.read_mark(poll, answer.reasoning) if reasoned else None,
         strength=int(answer.strength) if asked else None,
         client={key: value for key, value in answer.client.items() if key in CLIENT_KEYS},
     )

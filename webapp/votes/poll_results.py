@@ -162,7 +162,7 @@ def _compute_ratings(pairs: Sequence[Pair], votes: Sequence[Vote]) -> tuple[tupl
 COLUMNS = (
     *("evaluator", "place", "pair", "left", "right", "choice", "preferred", "strength"),
     *("decide_ms", "plays", "focus_lost", "load_ms", "failed_clips", "answered_at", "counted", "pair_name"),
-    *("purpose", "again", "check_right", "taken_back", "left_out"),
+    *("purpose", "again", "check_right", "taken_back", "left_out", "rating", "reasoning"),
 )
 
 
@@ -176,15 +176,16 @@ def write_csv(poll: Poll) -> str:
         showing, check = vote.showing, vote.showing.pair.is_check
         checked = (showing.pair.purpose, int(showing.again), int(vote.is_right) if check else "", showing.taken_back)
         left_out = int(exclusion is not None and showing.evaluator.label in exclusion.failed)
-        rows.append([*_make_row(vote), names[showing.pair_id], *checked, left_out])
+        marks = ["" if mark is None else f"{mark:g}" for mark in (vote.rating, vote.reasoning)]
+        rows.append([*_make_row(vote), names[showing.pair_id], *checked, left_out, *marks])
     return format_table(rows)
 
 
 def _make_row(vote: Vote) -> list[object]:
     showing, pair = vote.showing, vote.showing.pair
     arms = (pair.first_arm, pair.second_arm)
-    preferred = {"first": arms[0], "second": arms[1], "equal": ""}[vote.answer]
-    left, right = arms if showing.first_left else arms[::-1]
+    preferred = {"first": arms[0], "second": arms[1]}.get(vote.answer, "")
+    left, right = arms if showing.first_left or vote.choice == Vote.Choice.RATED else arms[::-1]
     measured = [vote.client.get(key, "") for key in COLUMNS[8:13]]
     return [
         *(showing.evaluator.label, showing.position, pair.position, left, right, vote.choice, preferred),

@@ -23,9 +23,13 @@ class Before:
     """Each further language with each text."""
 
 
-def write_texts(medium: Medium) -> dict[str, str]:
-    """Field -> what is proposed for a new vote on films or on answers, in the active language."""
-    return {"instructions": _write_instructions(medium), "consent_text": _write_consent(medium)}
+def write_texts(medium: Medium, single: bool = False) -> dict[str, str]:
+    """Field -> what is proposed for a new vote on films or on answers, in the active language. `single`: where one at a
+    time is rated or graded.
+    """
+    instructions = _write_single_instructions(medium) if single else _write_instructions(medium)
+    purpose = _write_single_purpose(medium) if single else _write_purpose(medium)
+    return {"instructions": instructions, "consent_text": _write_consent(purpose)}
 
 
 def note_texts(poll: Poll) -> Before:
@@ -57,7 +61,8 @@ def map_words(own: str, other: str) -> dict[str, str]:
 
 def _list_words(language: str) -> list[str]:
     with override(language):
-        return [text for medium in (films.MEDIUM, answers.MEDIUM) for text in write_texts(medium).values()]
+        kinds = [(medium, single) for medium in (films.MEDIUM, answers.MEDIUM) for single in (False, True)]
+        return [text for medium, single in kinds for text in write_texts(medium, single).values()]
 
 
 def _list_offered(poll: Poll) -> set[tuple[str, str]]:
@@ -72,24 +77,52 @@ def _write_instructions(medium: Medium) -> str:
     return gettext("What counts most is whether an answer is right, then how good its reasoning is.")
 
 
-def _write_consent(medium: Medium) -> str:
-    purpose = (
-        [
+def _write_single_instructions(medium: Medium) -> str:
+    if medium.filmed:
+        return gettext("Watch each video to the end, as often as you like. Rate what you see, not what may be meant.")
+    return gettext(
+        "Read the answer and the reference solution beside it. Give points to the final answer and to the reasoning "
+        "apart: a right answer may have wrong reasons, and other ways than that of the reference may be right."
+    )
+
+
+def _write_purpose(medium: Medium) -> list[str]:
+    if medium.filmed:
+        return [
             gettext("Purpose. We study which movements of simulated robots people prefer."),
             gettext(
                 "What you do. You watch two short videos side by side, a few times, and say which one you prefer. It "
                 "takes about two minutes for each pair."
             ),
         ]
-        if medium.filmed
-        else [
-            gettext("Purpose. We study which answers of a language model to a problem people prefer."),
+    return [
+        gettext("Purpose. We study which answers of a language model to a problem people prefer."),
+        gettext(
+            "What you do. You read two answers to one problem side by side, and say which one you prefer. It "
+            "takes about ten minutes for each pair."
+        ),
+    ]
+
+
+def _write_single_purpose(medium: Medium) -> list[str]:
+    if medium.filmed:
+        return [
+            gettext("Purpose. We study whether simulated robots do what they are told."),
             gettext(
-                "What you do. You read two answers to one problem side by side, and say which one you prefer. It "
-                "takes about ten minutes for each pair."
+                "What you do. You watch short videos of robots, one at a time, and say how far each robot does what it "
+                "should. It takes about half a minute for each video."
             ),
         ]
-    )
+    return [
+        gettext("Purpose. We study how good the answers of a language model to problems are."),
+        gettext(
+            "What you do. You read answers to problems, one at a time, and give points to each. It takes about ten "
+            "minutes for each answer."
+        ),
+    ]
+
+
+def _write_consent(purpose: list[str]) -> str:
     paragraphs = [
         *purpose,
         gettext("Risks and benefits. There are no known risks beyond those of looking at a screen."),

@@ -11,6 +11,8 @@ from webapp.problems.models import Problem
 from webapp.votes.models import Pair, Poll
 
 OF_UNKNOWN_TASK = gettext_noop("Which robot does its task better?")
+OF_RATED = gettext_noop("Does the robot do this?")
+OF_GRADED = gettext_noop("How many points does this answer deserve?")
 OF_FORMS = {
     Problem.Form.ANSWER: gettext_noop("Which answer to the problem is better?"),
     Problem.Form.PROGRAM: gettext_noop("Which program solves the problem better?"),
@@ -30,6 +32,8 @@ def list_questions(poll: Poll, pairs: Iterable[Pair]) -> list[str]:
 
 def write_question(pair: Pair) -> str:
     """The question of the pair's task, in English."""
+    if pair.poll.is_single:
+        return OF_RATED if pair.poll.form == Poll.Form.RATINGS else OF_GRADED
     clip = pair.first or pair.second
     candidate = pair.first_answer or pair.second_answer or (clip and clip.candidate)
     task = candidate.iteration.experiment.task if candidate else ""

@@ -13,6 +13,8 @@ TABLES = (
         path="",
         columns={
             "public_id": NAME,
+            "form": keep("pairs, or one at a time: ratings of films, or grades of answers."),
+            "most_points": keep("Points of a full answer, where answers were graded."),
             "title": keep("Title, as evaluators read it."),
             "question": keep("The question above every pair; empty: each pair's own."),
             "instructions": keep("What evaluators were told to look at."),
@@ -64,7 +66,8 @@ TABLES = (
     Table(
         "votes.Pair",
         "pairs",
-        "The pairs of clips, or of answers. first and second are roles: sides were drawn for each evaluator.",
+        "The pairs of clips, or of answers. first and second are roles: sides were drawn for each evaluator. Where one "
+        "film or answer was rated at a time there is a first alone.",
         root="poll",
         path="poll",
         columns={
@@ -137,7 +140,9 @@ TABLES = (
         path="showing__evaluator__poll",
         columns={
             "showing": link(),
-            "choice": keep("left, right or same."),
+            "choice": keep("left, right or same; rated where there was one film or answer alone."),
+            "rating": keep("Of a film, from 1 to 5; of an answer, the points of its final answer."),
+            "reasoning": keep("The points of a written answer's reasoning."),
             "strength": keep("1 slightly, 2 clearly, 3 much; empty where it was not asked."),
             "client": keep(
                 "What the browser measured: milliseconds to decide, plays, focus lost, loading, failed clips."

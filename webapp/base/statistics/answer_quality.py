@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-Level = Literal["nominal", "ordinal"]
+Level = Literal["nominal", "ordinal", "interval"]
 LEAST_FOR_QUARTERS = 5
 RESAMPLES = 1000
 """Bootstrap and Monte Carlo draws, from a fixed seed: the same answers give the same figures."""

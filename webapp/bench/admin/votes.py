@@ -160,12 +160,25 @@ class PollAdmin(ModelAdmin):
                 kwargs["initial"] = [pair]
         return kwargs
 
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Where one film or answer at a time is rated, nothing that is about pairs."""
+        if not isinstance(obj, Poll) or not obj.is_single:
+            return super().get_fieldsets(request, obj)
+        head, _, _, *rest = self.fieldsets
+        graded = ["most_points"] if obj.form == Poll.Form.GRADES else []
+        asked = {"fields": ["question", "instructions", *graded]}
+        plan = {"fields": ["evaluators_wanted", "hypothesis"], "description": "Fixed when the vote opens."}
+        return [head, ("What evaluators do", asked), ("Analysis plan", plan), *rest]
+
+    def get_inlines(self, request: HttpRequest, obj: Poll | None) -> Any:
+        return [] if obj and obj.is_single else self.inlines
+
     def get_readonly_fields(self, request: HttpRequest, obj: Poll | None = None) -> list[str]:
         """Fixed once the poll is open: everybody must be asked the same, under the same plan."""
         if obj is None or obj.status == Poll.Status.DRAFT:
             return []
         fixed = ["title", "question", "instructions", "allow_tie", "ask_strength", "evaluators_wanted", "alpha"]
-        fixed += ["repeats", "checks_to_pass"]
+        fixed += ["repeats", "checks_to_pass", "most_points"]
         return [*fixed, "correction", "hypothesis", "consent_text", "consent_version"]
 
     def has_delete_permission(self, request: HttpRequest, obj: Poll | None = None) -> bool:

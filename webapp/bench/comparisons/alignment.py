@@ -67,6 +67,7 @@ def show_alignment(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpRespon
     context: dict[str, Any] = {"comparison": comparison, "form": form, "rows": rows}
     context |= {
         "policies": sum(row.policies for row in rows),
+        "films": sum(row.films for row in rows),
         "busy": any(row.order and row.order.live for row in rows),
     }
     return render(request, "bench/comparisons/alignment.html", context, status=422 if form.errors else 200)

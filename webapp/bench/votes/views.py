@@ -14,7 +14,16 @@ from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.problems.files import respond_with_file
-from webapp.votes import answer_pairs, figures, lifecycle, pair_names, poll_enrolment, poll_results, pooling
+from webapp.votes import (
+    answer_pairs,
+    figures,
+    lifecycle,
+    pair_names,
+    poll_enrolment,
+    poll_results,
+    pooling,
+    single_results,
+)
 from webapp.votes.models import Evaluator, Pair, Poll
 
 MOST_AT_ONCE = 500
@@ -44,6 +53,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     context = {
         "poll": row,
         "people": people,
+        "items": pairs,
         "done": done,
         "begun": begun,
         "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
@@ -53,8 +63,10 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "plan": row.plan or (lifecycle.write_plan(row) if pairs else ""),
         "problems": lifecycle.find_problems(row) if row.status == Poll.Status.DRAFT else [],
     }
-    if row.status != Poll.Status.CLOSED:
+    if row.status != Poll.Status.CLOSED and not row.is_single:
         context |= _build_power_context(row, len(pairs))
+    elif row.unblinded_at and row.is_single:
+        context["single"] = single_results.compute_results(row)
     elif row.unblinded_at:
         context |= _build_results_context(row)
     return render(request, "bench/votes/poll.html", context)
@@ -94,7 +106,7 @@ def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: 
 @require_safe
 def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: str) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
-    if slug == "power":
+    if slug == "power" and not row.is_single:
         chart = figures.power_chart(figures.power_table(row, row.pairs.count()))
         return respond_with_charts([chart], ending, f"{row.title}-{slug}")
     if row.status != Poll.Status.CLOSED:
@@ -103,6 +115,8 @@ def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: st
         return HttpResponse(STILL_BLINDED, status=403, content_type="text/plain; charset=utf-8")
     if slug == "votes" and ending == "csv":
         return respond_with_download(poll_results.write_csv(row), "text/csv; charset=utf-8", f"{row.title}-{slug}.csv")
+    if row.is_single:
+        raise Http404("There is no such figure.")
     found = poll_results.compute_results(row)
     if slug == "results":
         return _respond_with_table(row, found, ending)

@@ -1,0 +1,209 @@
+"""Films that people rate and answers that experts grade, one at a time: pages, marks, results, blinding."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from tests.webapp import poll_rows, problem_rows, rows
+from tests.webapp.blinding import FORBIDDEN_WORDS, Recorder, leaks, number_from
+from tests.webapp.poll_rows import answers_to_grade, films_to_rate, open_single
+from tests.webapp.test_votes_blinding import secrets_of
+from webapp.comparisons.models import Comparison
+from webapp.experiments import alignment
+from webapp.experiments.alignment import Order
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
+from webapp.votes import lifecycle, poll_ballot, poll_enrolment, poll_results, single_polls, single_results
+from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
+
+pytestmark = pytest.mark.django_db
+
+
+def mark(person: Evaluator, **marks: str) -> str:
+    showing = poll_ballot.find_current_showing(person)
+    assert showing is not None
+    return poll_ballot.cast_vote(person, showing.token, poll_ballot.Answer(**marks))
+
+
+def rate_all(poll: Poll, by_name: dict[str, str]) -> Evaluator:
+    person = poll_rows.evaluator(poll)
+    while (showing := poll_ballot.find_current_showing(person)) is not None:
+        assert mark(person, rating=by_name[showing.pair.name.split(",")[0]]) == ""
+    return person
+
+
+# --- films ------------------------------------------------------------------------------------------------------
+
+
+def test_a_film_is_rated_and_the_rating_can_be_taken_back(client: Client) -> None:
+    poll = films_to_rate()
+    person = poll_rows.evaluator(poll)
+    page = client.get(person.get_absolute_url()).text
+    assert "The robot should run forward as fast as it can" in page and "Does the robot do this?" in page
+    assert page.count('name="rating"') == 5 and page.count("<video") == 1 and 'name="choice"' not in page
+    first = poll_ballot.find_current_showing(person)
+    assert first is not None
+    said = client.post(
+        reverse("evaluate_vote", args=[person.token]), {"showing": first.token, "rating": "6"}, follow=True
+    )
+    assert "Choose a rating, then confirm." in said.text and not Vote.objects.exists()
+    client.post(reverse("evaluate_vote", args=[person.token]), {"showing": first.token, "rating": "4"})
+    assert [(v.choice, v.rating, v.reasoning) for v in Vote.objects.all()] == [("rated", 4.0, None)]
+    client.post(reverse("evaluate_undo", args=[person.token]), {"showing": first.token})
+    assert not Vote.objects.exists() and poll_ballot.find_current_showing(person) == first
+
+
+def test_all_films_of_a_vote_have_one_size_and_the_right_side_leads_nowhere(client: Client) -> None:
+    poll = films_to_rate()
+    sizes = {
+        settings.DATA_DIR / "media" / lifecycle.make_copy_name(pair.first_file, "mp4") for pair in poll.pairs.all()
+    }
+    assert len({path.stat().st_size for path in sizes}) == 1 and len(sizes) == 3
+    showing = poll_rows.evaluator(poll).showings.first()
+    assert client.get(reverse("pair_clip", args=[showing.left_token])).status_code == 200
+    assert client.get(reverse("pair_clip", args=[showing.right_token])).status_code == 404
+
+
+def test_ratings_of_a_closed_vote_are_means_with_agreement() -> None:
+    poll = films_to_rate()
+    rate_all(poll, {"film 0": "5", "film 1": "4", "film 2": "1"})
+    rate_all(poll, {"film 0": "5", "film 1": "3", "film 2": "1"})
+    lifecycle.close_poll(poll)
+    found = single_results.compute_results(poll)
+    icpl, loose = found.arms
+    assert (icpl.arm, icpl.items, icpl.answers, icpl.mean, icpl.rate) == ("ICPL", 2, 4, 4.25, 0.85)
+    assert (loose.mean, loose.right, icpl.right) == (1.0, 0, 1)
+    assert found.agreement is not None and found.agreement.alpha == pytest.approx(1 - (1 / 3) / (202 / 30)), "by hand"
+    table = list(csv.DictReader(io.StringIO(poll_results.write_csv(poll))))
+    assert sorted(row["rating"] for row in table) == ["1", "1", "3", "4", "5", "5"]
+    assert {row["choice"] for row in table} == {"rated"} and {row["right"] for row in table} == {""}
+
+
+# --- answers ------------------------------------------------------------------------------------------------------
+
+
+def test_an_expert_grades_the_final_answer_and_the_reasoning_apart_beside_the_reference(client: Client) -> None:
+    poll = answers_to_grade()
+    person = poll_rows.evaluator(poll)
+    page = client.get(person.get_absolute_url()).text
+    assert "Reference solution" in page and page.count('name="rating"') == 8 and page.count('name="reasoning"') == 8
+    assert "Give every part from 0 to 7 points" in mark(person, rating="7")
+    assert "Give every part" in mark(person, rating="7", reasoning="3.5")
+    assert mark(person, rating="7", reasoning="3") == ""
+    assert mark(person, rating="0", reasoning="0") == ""
+    person.refresh_from_db()
+    assert person.finished_at and [(v.rating, v.reasoning) for v in Vote.objects.order_by("pk")] == [(7, 3), (0, 0)]
+
+
+def test_many_points_are_typed_and_halves_are_points(client: Client) -> None:
+    poll = answers_to_grade(most_points=20)
+    person = poll_rows.evaluator(poll)
+    page = client.get(person.get_absolute_url()).text
+    assert page.count('type="number"') == 2 and 'max="20"' in page
+    assert mark(person, rating="7,5", reasoning="20") == "" and "0 to 20" in mark(person, rating="7.3", reasoning="20")
+    assert Vote.objects.get().rating == 7.5
+
+
+def test_an_answer_is_right_where_both_graders_gave_all_points() -> None:
+    poll = answers_to_grade()
+    for reasoning in ("7", "6"):
+        person = poll_rows.evaluator(poll)
+        while (showing := poll_ballot.find_current_showing(person)) is not None:
+            full = showing.pair.first_arm == "ICPL"
+            assert mark(person, rating="7" if full else "0", reasoning="7" if full else reasoning) == ""
+    lifecycle.close_poll(poll)
+    found = {one.arm: one for one in single_results.compute_results(poll).arms}
+    assert (found["ICPL"].right, found["OpenLoop"].right) == (1, 0)
+    assert (found["OpenLoop"].reasoning, found["OpenLoop"].mean) == (6.5, 0.0)
+
+
+# --- what nobody reads --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [films_to_rate, answers_to_grade])
+def test_no_page_no_header_tells_what_is_rated(make: Any) -> None:
+    poll_rows.vote_for(poll_rows.evaluator(poll_rows.poll()), "ICPL")
+    for number, table in enumerate((Poll, Pair, Showing, Clip, Evaluator, Vote), 2):
+        number_from(table, 100_001 * number)
+    poll, browser = make(hypothesis="sentinel_hypothesis"), Recorder()
+    person = poll_rows.evaluator(poll, consented=False)
+    browser.get(person.get_absolute_url())
+    poll_enrolment.accept_consent(person)
+    undo, marks = reverse("evaluate_undo", args=[person.token]), {"rating": "1", "reasoning": "1"}
+    while (showing := poll_ballot.find_current_showing(person)) is not None:
+        browser.get(person.get_absolute_url())
+        for name in ("pair_clip", "pair_poster") if poll.form == "ratings" else ():
+            browser.get(reverse(name, args=[showing.left_token]))
+        for fields in ({"rating": "x"}, marks):
+            poll_rows.answer(browser, person, **fields)
+        browser.post(undo, {"showing": showing.token}, follow=True)
+        poll_rows.answer(browser, person, **marks)
+    browser.get(person.get_absolute_url())
+    browser.get(reverse("evaluate_leave", args=[person.token]))
+    secrets = secrets_of(poll)
+    assert len(browser.received) > 15 and len(secrets["primary key"]) > 7
+    assert leaks(browser.received, secrets) == []
+    for _, text in browser.received:
+        visible = re.sub(r"<[^>]+>", " ", text.partition("}\n")[2])
+        assert not re.findall(FORBIDDEN_WORDS, visible, flags=re.I)
+
+
+# --- staff ----------------------------------------------------------------------------------------------------------
+
+
+def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unblinded(admin_client: Client) -> None:
+    made = Comparison.objects.create(name="New", tasks=["Cartpole"], methods=["icpl:k=3"], candidates=6, retrain=0)
+    scored = made.plan.experiment(next(made.plan.cells()))
+    winner = Candidate.objects.create(
+        iteration=Iteration.objects.create(experiment=scored, number=1), index=1, source="x"
+    )
+    Experiment.objects.filter(pk=scored.pk).update(status="finished", winner=winner)
+    scored.refresh_from_db()
+    order = alignment.draft(scored, Order(None, videos=1))
+    assert order is not None
+    order.status = "finished"
+    order.save()
+    film = Candidate.objects.create(iteration=Iteration.objects.create(experiment=order, number=1), index=1, source="x")
+    rows.write_clip(Clip.objects.create(candidate=film, percent=100, status=Clip.Status.READY), 90)
+    page = admin_client.get(reverse("comparisons:alignment", args=[made.public_id])).text
+    assert "1 film is ready" in page
+    said = admin_client.post(reverse("votes:rate_films", args=[made.public_id]), follow=True).text
+    poll = Poll.objects.get()
+    assert "Drafted with 1 film" in said and poll.form == "ratings" and poll.evaluators_wanted == 4
+    open_single(poll)
+    for rating in ("4", "5"):
+        person = poll_rows.evaluator(poll)
+        assert mark(person, rating=rating) == ""
+    lifecycle.close_poll(poll)
+    assert alignment.read_alignments([scored.public_id]) == {}, "sealed"
+    admin_client.post(reverse("votes:unblind", args=[poll.public_id]))
+    assert alignment.read_alignments([scored.public_id])[scored.public_id].people == pytest.approx(0.9)
+    assert "0.900" in admin_client.get(poll.get_absolute_url()).text
+    assert "people 0.900" in admin_client.get(reverse("comparisons:comparison", args=[made.public_id])).text
+
+
+def test_answers_of_methods_become_a_grading_and_one_can_be_taken_out(admin_client: Client) -> None:
+    made = problem_rows.sum_problem()
+    for arm in ("ICPL", "OpenLoop"):
+        poll_rows.answer_of(arm, f"### Final answer ###\n{arm}", made.name)
+    page = admin_client.get(reverse("votes:grading")).text
+    (key,) = set(re.findall(r'value="(method-[^"]+)"', page))
+    assert "Choose at least one" in admin_client.post(reverse("votes:grading"), {"most_points": 7}).text
+    said = admin_client.post(reverse("votes:grading"), {"sources": [key], "most_points": "7"}, follow=True).text
+    poll = Poll.objects.get()
+    assert "Drafted with 2 answers" in said and poll.form == "grades" and poll.evaluators_wanted == 2
+    admin_client.post(reverse("votes:take_out", args=[poll.public_id, 1]))
+    assert [pair.position for pair in poll.pairs.all()] == [2]
+    assert admin_client.get(reverse("admin:votes_poll_change", args=[poll.pk])).status_code == 200
+    for name in ("consent", "pair-2", "thanks"):
+        assert admin_client.get(reverse("vote_preview_page", args=[poll.public_id, name])).status_code == 200
+    open_single(poll)
+    assert not single_polls.take_out(poll, 2)
