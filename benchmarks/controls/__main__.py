@@ -18,13 +18,21 @@ import os
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from benchmarks.machine import machine
 
 METHODS = ("icpl", "open_loop:k=6")
+COUNTED = {
+    "retrained": "the winner's reward, trained again with unseen seeds",
+    "rts": "the TS: the RTS of the winner, whatever luck it had",
+    "last_round": "the mean RTS of the last round's candidates, which no final choice touches",
+}
+"""What experiments are compared by; each is a column."""
 RETRAINED = 5
-COLUMNS = ("task", "setting", "arm", "experiment", "seed", "winner", "rts", "best_rts", "score", "retrained")
+IDENTITY = ("task", "setting", "arm", "experiment", "seed")
+COLUMNS = (*IDENTITY, "winner", "rts", "best_rts", "score", "retrained", "last_round")
 
 
 def build_plan(options: argparse.Namespace) -> Any:
@@ -47,7 +55,7 @@ def build_plan(options: argparse.Namespace) -> Any:
             label="",
             token_budget=None,
             dollar_budget=None,
-            retrain=RETRAINED,
+            retrain=RETRAINED if options.by == "retrained" else 0,
             contrasts=contrasts,
         )
 
@@ -75,7 +83,7 @@ def run(plan: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     searches = [Search(plan, cell, problem, check) for cell in plan.cells()]
     run_searches(searches, trainings)
     again = {one: list_retrainings(one.winner.candidate.source, one.cell.index, plan) for one in searches}
-    references = list_references(plan)
+    references = list_references(plan) if plan.retrain else {}
     trainings.train(one for many in (*again.values(), *references.values()) for one in many)
 
     def scores(many: Sequence[Any]) -> list[float]:
@@ -85,10 +93,10 @@ def run(plan: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for name, many in references.items():
         yield {"arm": name, "retrained": scores(many)}
     for one, many in again.items():
-        best = max(found.rts for found in one.outcomes.values() if found.rts is not None)
         place = {"arm": one.cell.arm.label, "experiment": one.cell.index + 1, "seed": one.seed}
-        chosen = {"winner": one.winner.candidate.id, "rts": one.winner.rts, "best_rts": best}
-        yield place | chosen | {"retrained": scores(many)}
+        chosen = {"winner": one.winner.candidate.id, "rts": one.winner.rts, "retrained": scores(many)}
+        last = fmean(one.scores_of(one.cell.arm.rounds))
+        yield place | chosen | {"best_rts": max(one.scores_of()), "last_round": last}
 
 
 def list_retrainings(source: str, index: int, plan: Any, by_metric: bool = False) -> list[Any]:
@@ -131,11 +139,11 @@ def read_rows(path: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
         raise ValueError(f"{path} holds {found}, not {options.task}, {name_setting(options)}")
     for row in rows:
         row["retrained"] = [float(value) for value in row["retrained"].split()]
-        row |= {name: float(row[name]) for name in ("rts", "best_rts") if row[name]}
+        row |= {name: float(row[name]) for name in ("rts", "best_rts", "last_round") if row[name]}
     return rows
 
 
-def describe(plan: Any, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+def describe(plan: Any, rows: Sequence[dict[str, Any]], by: str) -> Iterator[str]:
     """The report's claims, and the arms' table."""
     from webapp.comparisons.claim_sections import build_aggregates, build_claims
     from webapp.comparisons.experiment_results import Score
@@ -146,10 +154,10 @@ def describe(plan: Any, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     results = {(cell.arm, cell.index): None for cell in plan.cells()}
     labels = {arm.label: arm for arm in plan.arms}
     for row in rows:
-        if row["arm"] in labels and row["retrained"]:
+        if row["arm"] in labels and row[by]:
             key = labels[row["arm"]], int(row["experiment"]) - 1
             if key in results:
-                results[key] = build_result(plan, key, row)
+                results[key] = build_result(plan, key, row, by)
     scores = [
         Score(arm, task, tuple(found for (own, _), found in results.items() if own == arm and found))
         for arm in plan.arms
@@ -160,7 +168,7 @@ def describe(plan: Any, rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield from build_claims(evidence, ())
 
 
-def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any]) -> Any:
+def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any], by: str) -> Any:
     """As the rows of a comparison have it."""
     from webapp.comparisons.experiment_results import Result
 
@@ -174,10 +182,10 @@ def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any]) -> Any:
         status="finished",
         seed=int(row["seed"]),
         rounds=(),
-        ts=row["rts"],
+        ts=row[by],
         cost=0.0,
         train_seconds=0.0,
-        evaluated=True,
+        evaluated=by == "retrained",
         retrained=tuple(row["retrained"]),
         **nothing,
     )
@@ -201,6 +209,7 @@ def main() -> None:
     parser.add_argument("--experiments", type=int, default=10, help="of each arm")
     parser.add_argument("--iterations", type=int, default=20, help="training iterations, in place of the preset's")
     parser.add_argument("--worlds", type=int, default=32, help="of each candidate, in place of the preset's")
+    parser.add_argument("--by", default="retrained", choices=COUNTED, help="what experiments are compared by")
     parser.add_argument("--seed", type=int, default=0, help="the first repetition's")
     parser.add_argument(
         "--data", type=Path, default=data, help="keep trainings here, and go on with those that are there"
@@ -213,8 +222,8 @@ def main() -> None:
     if options.save:
         save_rows(rows, options, options.save)
     setting = f"{options.task}, {name_setting(options)}, {options.experiments} experiments"
-    print(f"{setting}; the offline writer; {machine()}\n")
-    print("\n\n".join(describe(plan, rows)))
+    print(f"{setting}; the offline writer; {machine()}\n\nCompared by {COUNTED[options.by]}.\n")
+    print("\n\n".join(describe(plan, rows, options.by)))
 
 
 if __name__ == "__main__":

@@ -78,6 +78,11 @@ class Search:
         seed = 1000 * self.seed + self.waits.iteration
         return [Training(one.source, seed) for one in self.waits.candidates]
 
+    def scores_of(self, number: int = 0) -> list[float]:
+        """The RTS of all that were trained in this round; 0: in any."""
+        wanted = f"{number}-" if number else ""
+        return [one.rts for key, one in self.outcomes.items() if key.startswith(wanted) and one.rts is not None]
+
     def take(self, trainings: Trainings) -> None:
         """Go on with the results."""
         assert self.waits is not None

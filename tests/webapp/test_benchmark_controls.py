@@ -14,6 +14,7 @@ from webapp.experiments import loop
 from webapp.experiments.models import Experiment
 
 pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class MadeUp(Trainings):
@@ -40,6 +41,7 @@ def options(tmp_path: Path) -> Namespace:
         controls=["aa", "inverted", "blind", "dose"],
         contrasts=[],
         budget=12,
+        by="retrained",
         experiments=2,
         iterations=20,
         worlds=32,
@@ -89,10 +91,26 @@ def test_a_file_of_experiments_is_counted_without_training(options, tmp_path, mo
     file = tmp_path / "controls.csv"
     controls.save_rows(rows, options, file)
     read = controls.read_rows(file, options)
-    assert list(controls.describe(plan, read)) == list(controls.describe(plan, rows))
-    said = "\n".join(controls.describe(plan, read))
+    for by in controls.COUNTED:
+        assert list(controls.describe(plan, read, by)) == list(controls.describe(plan, rows, by))
+    said = "\n".join(controls.describe(plan, read, "retrained"))
     assert "### 2. ICPL scores higher than ICPL (judge.mistake=1)" in said and "A/A differences, 2 pairs" in said
     assert "this plan can show nothing, however large" in said, "two pairs"
     options.iterations = 21
     with pytest.raises(ValueError, match="not Cartpole, quick, 21 iterations"):
         controls.read_rows(file, options)
+
+
+def test_the_documented_figures_are_those_of_the_documented_file(options):
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    options.budget, options.experiments, options.iterations, options.worlds = 18, 10, 25, 16
+    rows = controls.read_rows(ROOT / "docs" / "comparisons" / "controls-cartpole.csv", options)
+    for by in ("rts", "last_round"):
+        options.by = by
+        claims = [part.splitlines() for part in controls.describe(controls.build_plan(options), rows, by)]
+        claims = [lines[-1].split("|")[1:6] for lines in claims if lines[0].startswith("| difference")]
+        assert len(claims) == 5
+        for difference, interval, _, _, p in claims:
+            low, _, high = interval.split()
+            said = f"{float(difference):.0f} ({float(low):.0f} to {float(high):.0f}), {float(p):.3f}"
+            assert said in page, f"{by}: {said}"

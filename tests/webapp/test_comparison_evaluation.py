@@ -296,7 +296,10 @@ def test_what_chance_alone_makes_is_no_finding() -> None:
     higher, equal = evidence.findings
     assert evidence.noise == (3.0, -4.0)
     assert higher.floor == noise_floor((3.0, -4.0), 2)
-    assert higher.verdict == "not shown: below the noise floor" and equal.verdict == "holds: within the noise floor"
+    assert (
+        higher.verdict == "not shown: below the noise floor"
+        and equal.verdict == "not contradicted: below the noise floor"
+    )
     assert "can show nothing, however large: 7 pairs are the fewest" in evidence.power_words
 
 

@@ -101,7 +101,7 @@ class Finding:
         if self.corrected is not None and self.corrected <= ALPHA and not self.below_floor:
             return "contradicted: they differ"
         if self.below_floor:
-            return "holds: within the noise floor"
+            return "not contradicted: below the noise floor"
         return "not shown: no difference was found, and no noise floor says how small it is"
 
 
