@@ -13,6 +13,7 @@ from webapp.votes.models import Evaluator, Pair, Poll
 from webapp.votes.single_polls import Item
 
 ARMS = ("ICPL", "OpenLoop", "Eureka")
+FINAL_ANSWERS = {"ICPL": 5050, "OpenLoop": 5049}
 METHODS = {"ICPL": "icpl", "OpenLoop": "open_loop", "Eureka": "eureka"}
 
 
@@ -109,7 +110,7 @@ def films_to_rate(**values: object) -> Poll:
 def answers_to_grade(most_points: int = 7, **values: object) -> Poll:
     """An open vote that grades an answer of ICPL and one of OpenLoop."""
     problem = Problem.objects.filter(name="sum").first() or problem_rows.sum_problem()
-    texts = {"ICPL": problem_rows.RIGHT, "OpenLoop": problem_rows.WRONG}
+    texts = {arm: f"## Final answer\n\n${end}$\n\n## Reasoning\n\nPairs." for arm, end in FINAL_ANSWERS.items()}
     items = [Item(arm, f"answer {arm}", answer_of(arm, text, problem.name)) for arm, text in texts.items()]
     return open_single(single_polls.draft_grades("How good?", items, most_points), **values)
 

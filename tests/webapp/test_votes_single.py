@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from typing import Any
 
@@ -16,6 +17,8 @@ from tests.webapp import poll_rows, problem_rows, rows
 from tests.webapp.blinding import FORBIDDEN_WORDS, Recorder, leaks, number_from
 from tests.webapp.poll_rows import answers_to_grade, films_to_rate, open_single
 from tests.webapp.test_votes_blinding import secrets_of
+from webapp.archive import derived_files, erasure
+from webapp.archive.row_reader import Pseudonyms
 from webapp.comparisons.models import Comparison
 from webapp.experiments import alignment
 from webapp.experiments.alignment import Order
@@ -154,6 +157,39 @@ def test_no_page_no_header_tells_what_is_rated(make: Any) -> None:
     for _, text in browser.received:
         visible = re.sub(r"<[^>]+>", " ", text.partition("}\n")[2])
         assert not re.findall(FORBIDDEN_WORDS, visible, flags=re.I)
+
+
+# --- out and gone ---------------------------------------------------------------------------------------------------
+
+
+class Bundle:
+    """Keeps what an export would write."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+
+    def write_text(self, name: str, text: str) -> None:
+        self.files[name] = text
+
+    def write_json(self, name: str, content: Any) -> None:
+        self.files[name] = json.dumps(content)
+
+    def write_csv(self, name: str, header: list[str], rows: Any) -> None:
+        self.files[name] = "\n".join(",".join(map(str, row)) for row in (header, *rows))
+
+
+def test_an_export_has_the_marks_and_erasure_forgets_the_name_of_an_experiment() -> None:
+    poll = films_to_rate()
+    rate_all(poll, {"film 0": "5", "film 1": "4", "film 2": "1"})
+    lifecycle.close_poll(poll)
+    bundle = Bundle()
+    derived_files._write_poll(bundle, 1, poll, Pseudonyms({}))  # type: ignore[arg-type]
+    found = json.loads(bundle.files["polls/1/results.json"])
+    assert [(one["arm"], one["rate"]) for one in found["arms"]] == [("ICPL", 0.9), ("OpenLoop", 0.2)]
+    assert bundle.files["polls/1/votes.csv"].count(",rated,") == 3
+    experiment = Experiment.objects.get(name="sentinel_experiment OpenLoop 2")
+    erasure._forget_origin(experiment)
+    assert poll.pairs.get(position=3).origin["first"]["name"] == erasure.DELETED
 
 
 # --- staff ----------------------------------------------------------------------------------------------------------

@@ -189,9 +189,9 @@ def _forget_origin(experiment: Experiment) -> None:
     """After erasure a vote keeps its clip's role, not the name of the experiment."""
     public_id = str(experiment.public_id)
     for pair in Pair.objects.filter(Q(origin__first__experiment=public_id) | Q(origin__second__experiment=public_id)):
-        for side in ("first", "second"):
-            if pair.origin[side].get("experiment") == public_id:
-                pair.origin[side]["name"] = DELETED
+        for side in pair.origin.values():
+            if side.get("experiment") == public_id:
+                side["name"] = DELETED
         pair.save(update_fields=["origin"])
 
 

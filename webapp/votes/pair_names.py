@@ -46,7 +46,7 @@ def _read_facts(pair: Pair) -> dict[str, str]:
 
 def _read_side(pair: Pair, side: str) -> Mapping[str, Any]:
     if pair.origin:
-        return pair.origin[side]  # type: ignore[no-any-return]
+        return pair.origin.get(side, {})  # type: ignore[no-any-return]
     clip = getattr(pair, side)
     candidate = getattr(pair, f"{side}_answer") or (clip and clip.candidate)
     experiment = candidate and candidate.iteration.experiment
