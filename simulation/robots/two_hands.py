@@ -190,6 +190,12 @@ def offset_by(pose: Tensor, offset: tuple[float, float, float]) -> Tensor:
     return pose[:, 0:3] + quat_rotate(pose[:, 3:7], move(pose[:, 3:7], offset))
 
 
+def sum_gaps(env: Worlds, side: str, place: Tensor) -> Tensor:
+    """How far the five fingers of a hand are from a place (n, 3), in m, summed, (n,)."""
+    tips = (getattr(env, f"{side}_hand_{name}_pos") for name in NAMES)
+    return torch.stack([torch.linalg.vector_norm(tip - place, dim=-1) for tip in tips]).sum(0)
+
+
 def find_angles(quaternion: Tensor) -> Tensor:
     """MuJoCo's wxyz (..., 4) as turns about the world's x, then y, then z axis in rad, (..., 3)."""
     w, x, y, z = quaternion.unbind(-1)

@@ -40,5 +40,11 @@ GOOD = {
     "DoorCloseOutward": write_pair(
         "door_right_handle_pos", "door_left_handle_pos", "door_right_handle_pos - door_left_handle_pos"
     ),
+    "GraspAndPlace": write_pair(
+        "block_right_handle_pos", "block_left_handle_pos", "block_right_handle_pos - block_left_handle_pos"
+    ),
+    "Kettle": write_pair("kettle_handle_pos", "bucket_handle_pos", "kettle_spout_pos - bucket_handle_pos"),
+    "LiftUnderarm": write_pair("pot_right_handle_pos", "pot_left_handle_pos", "object_pos - goal_pos"),
+    "SwingCup": write_pair("cup_right_handle_pos", "cup_left_handle_pos", "object_rot - goal_rot"),
     "Over": write_pair("object_pos", "goal_pos", "object_pos - goal_pos"),
 }

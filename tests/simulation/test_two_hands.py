@@ -13,7 +13,14 @@ from tests.simulation.every_task import WITH_TWO_HANDS
 from tests.simulation.hands import Hands, bend
 from tests.simulation.syntax import check_syntax
 
-PRINTED = {"Over": (398, 40, 75), "DoorCloseOutward": (417, 52, 250)}
+PRINTED = {
+    "Over": (398, 40, 75),
+    "DoorCloseOutward": (417, 52, 250),
+    "GraspAndPlace": (425, 52, 500),
+    "Kettle": (417, 52, 125),
+    "LiftUnderarm": (417, 52, 500),
+    "SwingCup": (417, 52, 300),
+}
 """Observations, actions, steps of an episode."""
 RIGHT, LEFT = (math.pi, 1.57, 1.57), (math.pi, -1.57, 1.57)
 """How DoorCloseOutward's hands are turned."""

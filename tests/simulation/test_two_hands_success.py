@@ -7,11 +7,16 @@ import pytest
 
 from tests.simulation.hands import Hands, bend
 
+RIGHT, LEFT = (math.pi, 1.57, 1.57), (math.pi, -1.57, 1.57)
+"""Fingers along -x; the right palm looks along -y, the left palm along y."""
+UP, UP_BACK = (0.0, 0.0, 0.0), (0.0, 0.0, math.pi)
+"""Palms up; fingers along -y, and along y."""
+
 
 def face_to_face(x: float, y: float, z: float, yaw: float = 0.0) -> dict:
     """Palms that face each other, fingers along -x, at y and -y."""
-    right, left = ((x, y, z), (math.pi, 1.57, 1.57 + yaw)), ((x, -y, z), (math.pi, -1.57, 1.57 - yaw))
-    return {"right": right, "left": left}
+    right, left = (math.pi, 1.57, 1.57 + yaw), (math.pi, -1.57, 1.57 - yaw)
+    return {"right": ((x, y, z), right), "left": ((x, -y, z), left)}
 
 
 @pytest.mark.parametrize(("behind", "good"), [(True, True), (False, False)])
@@ -51,3 +56,62 @@ def test_an_egg_in_the_right_palm_has_not_arrived():
     assert hands.get("goal_pos") == pytest.approx([0, -0.64, 0.54])
     hands.move(75, shapes=(bend(0.8), None))
     assert not hands.solved and hands.step.truncated.item() and hands.get("object_pos")[2] > 0.5
+
+
+@pytest.mark.parametrize(("left_goal", "good"), [(-0.27, True), (-0.42, False)])
+def test_the_spout_comes_to_the_bucket(left_goal, good):
+    """One hand pushes the kettle's handle, the other the bucket, or not."""
+    hands = Hands("Kettle")
+    hands.move(15, ((0.15, 0.27, 0.5), RIGHT), ((0.15, -0.42, 0.55), LEFT), (bend(0.1), None))
+    hands.move(15, ((0.0, 0.27, 0.5), RIGHT), ((0.03, -0.42, 0.46), LEFT))
+    hands.move(30, ((0.0, 0.12, 0.5), RIGHT), ((0.03, left_goal, 0.46), LEFT))
+    assert hands.solved is good and not hands.ended
+
+
+@pytest.mark.parametrize(("height", "good"), [(0.65, True), (0.76, False)])
+def test_the_block_is_pushed_to_the_bucket(height, good):
+    """By the back of a hand at its height, or by one above it."""
+    hands = Hands("GraspAndPlace")
+    hands.move(90, None, ((0.1, -0.27, 0.76), RIGHT))
+    hands.move(20, None, ((0.0, -0.29, 0.76), RIGHT))
+    for y in np.arange(-0.29, 0.01, 0.02):
+        hands.move(5, None, ((0.0, y, height), RIGHT))
+    assert hands.solved is good and not hands.ended
+
+
+def test_a_hand_far_from_its_block_ends_the_episode():
+    hands = Hands("GraspAndPlace")
+    hands.move(40, None, ((0.4, -0.3, 0.9), LEFT))
+    assert hands.step.terminated.item() and not hands.solved
+
+
+@pytest.mark.parametrize(("below", "good"), [(True, True), (False, False)])
+def test_hands_below_both_handles_lift_the_pot(below, good):
+    hands = Hands("LiftUnderarm")
+    assert hands.get("goal_pos") == pytest.approx([0, -0.6, 0.85])
+    inwards = 0.0 if below else 0.12
+    hands.move(20, ((0, -0.385 + inwards, 0.445), UP), ((0, -0.815 - inwards, 0.445), UP_BACK))
+    hands.move(60, ((0, -0.385 + inwards, 0.88), UP), ((0, -0.815 - inwards, 0.88), UP_BACK))
+    assert hands.solved is good and hands.ended is not good, "empty hands soon are too far above the handles"
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_both_hands_turn_the_cup_further_than_one(good):
+    """The right hand pushes its handle away, the left one then sweeps the other handle around."""
+    hands = Hands("SwingCup")
+    hands.move(35, ((0.17, 0.055, 0.68), RIGHT), ((0.17, -0.12, 0.68), LEFT))
+    hands.move(40, ((0.03, 0.055, 0.68), RIGHT))
+    assert 2 * math.atan2(*hands.get("object_rot")[2:]) == pytest.approx(2.5, abs=0.2), "from 1.57, to -1.57 or 4.71"
+    if good:
+        hands.move(25, ((0.1, 0.13, 0.68), RIGHT))
+        hands.move(60, None, ((0.147, 0.07, 0.68), LEFT))
+        hands.move(60, None, ((0.147, 0.2, 0.68), LEFT))
+    assert hands.solved is good and not hands.ended
+
+
+@pytest.mark.parametrize(("task", "first"), [("Kettle", 69), ("LiftUnderarm", 62), ("SwingCup", 62)])
+def test_what_has_fallen_ends_the_episode(task, first):
+    hands = Hands(task)
+    hands.put({first: 1.0, first + 1: -0.6, first + 2: 0.15})
+    hands.move(1)
+    assert hands.step.terminated.item() and not hands.solved

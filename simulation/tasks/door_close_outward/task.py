@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from simulation.robots.two_hands import NAMES, TwoHands
+from simulation.robots.two_hands import TwoHands, sum_gaps
 from simulation.tasks.door_close_outward.observations import compute_observations
 from simulation.worlds import Worlds
 
@@ -43,13 +43,9 @@ class Task(TwoHands):
 
     def terminated(self, env: Worlds) -> Tensor:
         """A hand is far from its handle, (n,) bool."""
-        far = torch.zeros(env.num_envs, dtype=torch.bool)
-        for side, handle in (("right", env.door_right_handle_pos), ("left", env.door_left_handle_pos)):
-            gaps = [
-                torch.linalg.vector_norm(getattr(env, f"{side}_hand_{name}_pos") - handle, dim=-1) for name in NAMES
-            ]
-            far = far | (torch.stack(gaps).sum(0) >= FAR)
-        return far
+        right = sum_gaps(env, "right", env.door_right_handle_pos)
+        left = sum_gaps(env, "left", env.door_left_handle_pos)
+        return (right >= FAR) | (left >= FAR)
 
     def succeeded(self, env: Worlds) -> Tensor:
         """The handles are close to each other, (n,) bool."""
