@@ -96,12 +96,14 @@ def follow(participant: Participant, session: PairSession, changes: Sequence[Cha
     with transaction.atomic():
         experiment = loop.lock(session.request.experiment_id)
         session = PairSession.objects.select_related("request").get(pk=session.pk)
+        copies, share = _plan_shares(session, experiment)
         if session.status == PairSession.Status.OPEN:
             for change in sorted(changes, key=lambda one: one.sequence):
-                _take(participant, session, change, assigning.count_copies(experiment))
-            if experiment.live and not experiment.paused:
-                _give(participant, session, assigning.count_copies(experiment))
-        return _describe(participant, session, assigning.count_copies(experiment))
+                _take(participant, session, change, copies)
+        golds = gold_pairs.find_due(participant, session, share)
+        if session.status == PairSession.Status.OPEN and experiment.live and not experiment.paused:
+            _give(participant, session, copies, share, golds)
+        return _describe(participant, session, copies, len(golds))
 
 
 def settle_due_sessions(experiments: Iterable[Experiment] | None = None) -> int:
@@ -200,13 +202,15 @@ def _find_free_copy(row: PairScreening, copies: int) -> int | None:
     return free[0]
 
 
-def _give(participant: Participant, session: PairSession, copies: int) -> None:
-    """Let the person hold up to AHEAD pairs, as far as there are any that they may answer."""
+def _give(
+    participant: Participant, session: PairSession, copies: int, share: int, golds: list[gold_pairs.DuePair]
+) -> None:
+    """Let the person hold up to AHEAD pairs, as far as there are any that they may answer. Gold pairs that they are
+    given leave the list.
+    """
     held = PairScreening.objects.filter(pair__session=session, answer="", released_at=None)
     mine = held.filter(participant=participant)
     mine.update(offered_at=Now())
-    share = _count_share(session, copies)
-    golds = gold_pairs.find_due(participant, session, share)
     missing = min(AHEAD, max(LEAST_AHEAD, share)) - mine.count() - gold_pairs.count_held(participant, session)
     if missing <= 0:
         return
@@ -236,10 +240,12 @@ def _offer(participant: Participant, pair: SegmentPair, copies: int) -> None:
     )
 
 
-def _count_share(session: PairSession, copies: int) -> int:
-    """How many of a session's pairs each person answers, if all do their part."""
-    members = max(1, assigning.find_members(session.request.experiment).count())
-    return -(-session.pairs.count() * copies // members)
+def _plan_shares(session: PairSession, experiment: Experiment) -> tuple[int, int]:
+    """How many people answer each pair of a session, and how many of its pairs each person answers, if all do their
+    part.
+    """
+    copies, members = assigning.count_copies(experiment), max(1, assigning.find_members(experiment).count())
+    return copies, -(-session.pairs.count() * copies // members)
 
 
 def _release_silent(held: QuerySet[PairScreening]) -> None:
@@ -247,7 +253,7 @@ def _release_silent(held: QuerySet[PairScreening]) -> None:
     held.filter(offered_at__lt=read_now() - timedelta(seconds=HELD_SECONDS)).update(released_at=Now())
 
 
-def _describe(participant: Participant, session: PairSession, copies: int) -> State:
+def _describe(participant: Participant, session: PairSession, copies: int, golds_due: int) -> State:
     standing = PairScreening.objects.filter(pair__session=session, released_at=None)
     mine = standing.filter(participant=participant)
     golds = gold_pairs.find_shown(participant, session)
@@ -256,7 +262,7 @@ def _describe(participant: Participant, session: PairSession, copies: int) -> St
         shown = []
     done, total = _sum_answers(_count_answers(session), copies)
     done += golds.exclude(answer="").count()
-    total += golds.count() + len(gold_pairs.find_due(participant, session, _count_share(session, copies)))
+    total += golds.count() + golds_due
     others = standing.filter(answer="").exclude(participant=participant).values("participant").distinct().count()
     each = _measure_pace(participant)
     left = None if each is None else each * max(total - done, 0) / (1 + others)

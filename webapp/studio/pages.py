@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
+from django.db.models import Prefetch, prefetch_related_objects
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
@@ -22,7 +23,7 @@ from webapp.review import ballot, pairs, panels, tags, trials
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, find_letters, find_screening, issue_tickets, make_practice_tiles, make_tiles
 from webapp.studies import assigning, opening
-from webapp.studies.models import Outcome, Participant
+from webapp.studies.models import Assignment, Outcome, Participant
 from webapp.studies.recruitment import find_own_code
 from webapp.studio import practice as practice_trial
 from webapp.studio.presentations import find_presentation, make_lead
@@ -89,6 +90,13 @@ class ClipLike(Protocol):
 
     @property
     def status(self) -> str: ...
+
+
+def prefetch_places(participant: Participant) -> None:
+    """Read the participant's places once; a page asks for them many times."""
+    getattr(participant, "_prefetched_objects_cache", {}).pop("assignments", None)  # Django would keep the old ones
+    places = Assignment.objects.select_related("arm", "experiment")
+    prefetch_related_objects([participant], Prefetch("assignments", places))
 
 
 def find_page(participant: Participant) -> Page:

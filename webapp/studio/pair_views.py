@@ -14,7 +14,7 @@ from webapp.experiments.models import PairSession
 from webapp.review import media, pairs
 from webapp.review.models import PairScreening
 from webapp.studies.models import Participant
-from webapp.studio.pages import find_page
+from webapp.studio.pages import find_page, prefetch_places
 from webapp.studio.personal_links import require_participant
 from webapp.studio.words import describe_time_left
 
@@ -32,10 +32,12 @@ def answer_pairs(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     changes = parse_changes(request.body)
     if changes is None:
         return HttpResponse(status=400)
+    prefetch_places(participant)
     if participant.study.interleaved:
         pairs.take_elsewhere(participant, changes)
     session = pairs.find_session_of_answers(participant)
     told = describe_state(participant, session, changes) if session else {}
+    prefetch_places(participant)  # an answer may have ended the session
     if session is None or find_page(participant).name != "pairs":
         return JsonResponse({"over": True, "pairs": []})
     return JsonResponse(told)

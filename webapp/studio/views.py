@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import get_language
@@ -17,8 +16,8 @@ from webapp.problems import lookup
 from webapp.review import ballot, pairs, turns
 from webapp.studies import assigning, enrolment, limits, recruitment
 from webapp.studies.agreement import check_agreement
-from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
-from webapp.studio.pages import Page, find_page, find_round
+from webapp.studies.models import Arm, Outcome, Participant, Study
+from webapp.studio.pages import Page, find_page, find_round, prefetch_places
 from webapp.studio.personal_links import require_participant
 from webapp.studio.step_views import add_session_state
 from webapp.studio.words import describe_plan
@@ -151,13 +150,6 @@ def _find_page(request: HttpRequest, participant: Participant) -> Page:
     if participant.instructed_at and turns.move_on(participant):
         prefetch_places(participant)
     return add_session_state(find_page(participant), participant, request.session)
-
-
-def prefetch_places(participant: Participant) -> None:
-    """Read the participant's places once; a page asks for them many times."""
-    getattr(participant, "_prefetched_objects_cache", {}).pop("assignments", None)  # Django would keep the old ones
-    places = Assignment.objects.select_related("arm", "experiment")
-    prefetch_related_objects([participant], Prefetch("assignments", places))
 
 
 def _find_own_participant(request: HttpRequest, study: Study) -> Participant | None:

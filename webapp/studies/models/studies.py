@@ -323,7 +323,7 @@ class Participant(Speaker):
 
     @property
     def places(self) -> models.QuerySet[Assignment]:
-        """The sequence, read from the database each time unless it was prefetched (views.prefetch_places)."""
+        """The sequence, read from the database each time unless it was prefetched (studio.pages.prefetch_places)."""
         prefetched = "assignments" in getattr(self, "_prefetched_objects_cache", {})
         return self.assignments.all() if prefetched else self.assignments.select_related("arm", "experiment")
 
