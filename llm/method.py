@@ -119,6 +119,8 @@ class Method:
     """The number of rounds by K and the options, for a method that ignores N."""
     writes: bool = True
     """Whether a language model writes its candidates."""
+    looks_on: bool = False
+    """Whether it looks at policies that another experiment trained, and has no candidates of its own."""
     asks_pairs: bool = False
     """Whether its policies learn their rewards from answers about pairs of their segments, while they train."""
     pairs_by_vision: bool = False

@@ -14,6 +14,8 @@ METHODS: dict[str, Method] = {
 }
 OFFERED: dict[str, Method] = {name: method for name, method in METHODS.items() if method.offered}
 """Those that people choose among."""
+LOOKING_ON: tuple[str, ...] = tuple(name for name, method in METHODS.items() if method.looks_on)
+"""Those that film policies of other experiments: their winners are none."""
 ASKING_PAIRS: tuple[str, ...] = tuple(name for name, method in METHODS.items() if method.asks_pairs)
 """Those whose trainings also learn a reward, which takes other times than training alone."""
 

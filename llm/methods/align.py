@@ -74,6 +74,7 @@ METHODS = (
         ),
         rounds=lambda k, options: len(str(options.get("policies", "")).split(",")),
         writes=False,
+        looks_on=True,
         asks_judge=False,
         chooses=False,
         looks=lambda options: options.get("answers", ANSWERS) > 0,

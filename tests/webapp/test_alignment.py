@@ -20,10 +20,12 @@ from tests.webapp.fake_workers import advance, create_experiment, do_work
 from tests.webapp.test_comparison_evaluation import run_all
 from trainer.records import TrainJob
 from webapp.base.store import store
+from webapp.bench.experiments.next_steps import find_next_steps
+from webapp.bench.votes.pair_sources import list_sources
 from webapp.comparisons import csv_tables, experiment_results, report
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.models import Comparison
-from webapp.experiments import alignment, execute, loop, request_results
+from webapp.experiments import alignment, execute, loop, repeating, request_results
 from webapp.experiments.alignment import Alignment, Order
 from webapp.experiments.execute.train import read_outcomes
 from webapp.experiments.models import Clip, Experiment, Iteration, LanguageModel, Request
@@ -111,6 +113,13 @@ def test_the_newest_order_counts_and_one_for_films_alone_changes_nothing() -> No
     assert alignment.read_alignments([row.public_id])[row.public_id].rate == pytest.approx(0.4)
 
 
+def test_films_of_an_experiment_that_people_judged_do_not_carry_its_name() -> None:
+    row = retrained()
+    row.name, row.judge = "Person-A, P07", "human"
+    films = alignment.draft(row, Order(None))
+    assert films is not None and films.name.startswith("Films of Retraining on Cartpole, ") and "P07" not in films.name
+
+
 def put_policy(row: Experiment, folder: Path) -> None:
     """A policy that has hardly learned, in the place of the first one."""
     job = TrainJob("Cartpole", CARTPOLE[:1], overrides=SHORT | {"iterations": 1}, film_at=())
@@ -177,6 +186,19 @@ def rated_comparison() -> Comparison:
     for name, ratings in (("ICPL on Cartpole, 1 of 1, retrained", [[5, 4]]), ("Human on Cartpole", [[3, 3]])):
         rate(Experiment.objects.get(name=name), ratings)
     return row
+
+
+def test_films_are_no_winners_that_are_trained_again_or_voted_on() -> None:
+    row = rate(retrained(), [[5]])
+    for explain in (
+        repeating.explain_refusal,
+        repeating.explain_retraining_refusal,
+        repeating.explain_learning_refusal,
+    ):
+        assert explain(row) == repeating.LOOKS_ON
+    steps = find_next_steps(row)
+    assert steps is not None and not steps.can_vote and not steps.presets
+    assert not [one for one in list_sources() if "Alignment" in one.name]
 
 
 def test_reports_and_pages_show_alignment_beside_the_score(tmp_path: Path, admin_client: Client) -> None:

@@ -77,7 +77,7 @@ def draft(experiment: Experiment, order: Order) -> Experiment | None:
     who = order.model.name if order.model else ""
     return Experiment(
         public_id=uuid.uuid5(NAMESPACE, canonical([given, order.videos, who])),
-        name=f"Films of {experiment.name}"[:LONGEST_NAME],
+        name=f"Films of {_name_origin(experiment)}"[:LONGEST_NAME],
         task=experiment.task,
         method=ALIGN.name,
         options=ALIGN.settings(given),
@@ -89,6 +89,14 @@ def draft(experiment: Experiment, order: Order) -> Experiment | None:
         seed=experiment.seed,
         vision=order.model,
     )
+
+
+def _name_origin(experiment: Experiment) -> str:
+    """What its policies come from. The name of what people judged may hold a label that an erasure would not find."""
+    searched = experiment.retrains.iteration.experiment if experiment.retrains else experiment
+    if searched.judge_info.asks_people:
+        return f"{experiment.get_method_display()} on {experiment.task}, {str(experiment.public_id)[:8]}"
+    return experiment.name
 
 
 def find_films(of: Iterable[uuid.UUID]) -> dict[uuid.UUID, list[Clip]]:

@@ -18,6 +18,7 @@ from webapp.experiments.seeds import find_next_seed
 (RETRAINING,) = retrain.METHODS
 SEED_COUNTS = (1, 3, 5, 10, 20)
 """Of one retraining: its seeds are trained at once."""
+LOOKS_ON = "It films policies that another experiment trained. Go on from that one."
 TRAINS_A_GIVEN_REWARD = "It trains a given reward. Train that with further seeds on the page of the search."
 COPIED = tuple(field.name for field in LoopSettings._meta.get_fields())
 LONGEST_NAME = 120
@@ -25,6 +26,8 @@ LONGEST_NAME = 120
 
 def explain_refusal(experiment: Experiment) -> str:
     """Why no experiment with its settings and the next seed can be started; empty if one can."""
+    if experiment.looks_on:
+        return LOOKS_ON
     if not experiment.searches:
         return TRAINS_A_GIVEN_REWARD
     if experiment.judge_info.asks_people:
@@ -122,6 +125,8 @@ def start_learning_on(experiment: Experiment, owner: str, method: str, queries: 
 
 def explain_learning_refusal(experiment: Experiment) -> str:
     """Why its winner's policy cannot learn on from pairs; empty if it can."""
+    if experiment.looks_on:
+        return LOOKS_ON
     if experiment.winner_id is None or not experiment.medium.filmed:
         return "There is no policy of a winner to go on with."
     if experiment.asks_pairs or experiment.retrains_id:
@@ -145,6 +150,8 @@ def _find_start(experiment: Experiment, preset: str) -> str:
 
 def explain_retraining_refusal(experiment: Experiment) -> str:
     """Why its winner's reward cannot be trained again; empty if it can."""
+    if experiment.looks_on:
+        return LOOKS_ON
     if experiment.winner_id is None or not experiment.medium.filmed:
         return "There is no reward of a winner to train."
     if experiment.asks_pairs:

@@ -15,6 +15,7 @@ from unfold.admin import ModelAdmin, StackedInline
 from unfold.decorators import display
 from unfold.widgets import UnfoldAdminSelectWidget
 
+from llm.methods import LOOKING_ON
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems import media
 from webapp.votes import answer_pairs, proposals
@@ -39,6 +40,7 @@ def _label_winner(candidate: Candidate) -> str:
 
 def list_winning_clips() -> QuerySet[Clip]:
     final = Clip.objects.filter(percent=100, candidate__iteration__experiment__winner=F("candidate"))
+    final = final.exclude(candidate__iteration__experiment__method__in=LOOKING_ON)
     return final.select_related("candidate__iteration__experiment").order_by("-candidate__iteration__experiment")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from llm.methods import LOOKING_ON
 from simulation import catalog
 from trainer.preferences.settings import SESSIONS
 from trainer.records import FINAL
@@ -45,8 +46,8 @@ def find_next_steps(experiment: Experiment) -> NextSteps | None:
     if experiment.status != Experiment.Status.FINISHED:
         return None
     others = Experiment.objects.filter(task=experiment.task, status=Experiment.Status.FINISHED, archived_at=None)
-    rivals = others.exclude(pk=experiment.pk).exclude(winner=None)
-    can_vote = experiment.winner_id is not None
+    rivals = others.exclude(pk=experiment.pk).exclude(winner=None).exclude(method__in=LOOKING_ON)
+    can_vote = experiment.winner_id is not None and not experiment.looks_on
     if experiment.medium.filmed:
         filmed = Clip.objects.filter(percent=FINAL, status=Clip.Status.READY)
         rivals = rivals.filter(winner__in=filmed.values("candidate"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from llm.methods import LOOKING_ON
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Arm
@@ -56,9 +57,8 @@ def _list_variants() -> Iterator[Source]:
 
 def _list_methods() -> Iterator[Source]:
     """The experiments that no study has, by task and method."""
-    alone = Experiment.objects.filter(status=Experiment.Status.FINISHED, assignments=None).order_by(
-        "task", "method", "pk"
-    )
+    alone = Experiment.objects.filter(status=Experiment.Status.FINISHED, assignments=None)
+    alone = alone.exclude(method__in=LOOKING_ON).order_by("task", "method", "pk")
     groups: dict[tuple[str, str], list[Experiment]] = {}
     for row in alone:
         groups.setdefault((row.task, row.method), []).append(row)

@@ -110,6 +110,10 @@ def _list_sources_on_problems() -> list[Source]:
 
 
 def _list_answers(source: Source) -> list[Item]:
+    """The answers of its finished experiments. Their names may hold a participant's label, which no plan has."""
     rows = Experiment.objects.select_related("winner__iteration__experiment").in_bulk(source.experiments)
     winners = find_winners(rows[key] for key in source.experiments if key in rows)
-    return [Item(source.name, f"{one.experiment.name}, seed {one.experiment.seed}", one.candidate) for one in winners]
+    return [
+        Item(source.name, f"{source.name}, {one.experiment.task}, seed {one.experiment.seed}", one.candidate)
+        for one in winners
+    ]

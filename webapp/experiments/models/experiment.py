@@ -83,6 +83,11 @@ class Experiment(LoopSettings):
         return known is None or known.offered
 
     @property
+    def looks_on(self) -> bool:
+        """Whether it films policies that another experiment trained."""
+        return self.method in methods.LOOKING_ON
+
+    @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.WAITING)
 
