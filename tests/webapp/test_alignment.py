@@ -207,9 +207,9 @@ def test_reports_and_pages_show_alignment_beside_the_score(tmp_path: Path, admin
     assert "| ICPL | 0.900 | 2 | 0.900 | " in text and "| Human | 0.600 | 2 | 0.600 | 1.500 |" in text
     assert "![alignment-Cartpole.svg](alignment-Cartpole.svg)" in text and "(Eye)" in text
     assert (tmp_path / "report" / "alignment-Cartpole.svg").exists()
-    (first, *_) = csv_tables.read_reports(row.plan, [tmp_path / "report"]).values()
-    held = [one.alignment for one in csv_tables.read_reports(row.plan, [tmp_path / "report"]).values()]
-    assert Alignment(0.9, "Eye", answers=2) in held and Alignment() in held and first.folder
+    read = csv_tables.read_reports(row.plan, [tmp_path / "report"])
+    held = [read[number].alignment for number in row.plan.public_ids]
+    assert sorted(one.answers for one in held) == [0, 2] and Alignment(0.9, "Eye", answers=2) in held
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").text
     assert ">Alignment</th>" in page and 'data-label="Alignment">0.900' in page
 

@@ -15,7 +15,7 @@ from django.test import Client
 from tests.webapp.comparison_plans import finish_plan, plan_of
 from tests.webapp.fake_workers import SOURCE
 from trainer.machine import describe_machine
-from webapp.comparisons import csv_tables, experiment_results, published, report, report_details
+from webapp.comparisons import cost_tables, csv_tables, experiment_results, published, report, report_details
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
@@ -180,10 +180,10 @@ def test_tokens_that_a_paper_prints_stand_beside_those_of_here(finished_plan: Pl
     icpl, _ = experiment_results.group_scores(finished_plan, experiment_results.read_results(finished_plan))
     spent = [replace(result, prompt_tokens=33_000, completion_tokens=1500) for result in icpl.results]
     arm = parse_arm("rf_agent", 30)
-    shown = report._build_printed_costs_table([replace(icpl, arm=arm, task="Ant", results=spent)])
+    shown = cost_tables.build_printed_costs_table([replace(icpl, arm=arm, task="Ant", results=spent)])
     assert "| RF-Agent | input tokens | 1100 | 3220 | 80 candidates |" in shown  # 257,564 / 80
     assert "| RF-Agent | output tokens | 50 | 871 | 80 candidates |" in shown
-    assert report._build_printed_costs_table([icpl]) == ""
+    assert cost_tables.build_printed_costs_table([icpl]) == ""
     assert not published.find_costs("Ant", parse_arm("rf_agent:actions=none", 30))
 
 
