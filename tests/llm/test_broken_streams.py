@@ -213,12 +213,6 @@ def test_a_stream_that_falls_silent_times_out():
         backend(server, timeout=0.3, max_retries=0).complete(ASK, 1, 0)
 
 
-def test_a_cut_off_stream_says_length():
-    with serving(lambda body: stream("x", finish="length")) as server:
-        (reply,) = backend(server).complete(ASK, 1, 0)
-    assert reply.finish_reason == "length"
-
-
 def test_a_server_that_cannot_stream_is_asked_for_whole_answers():
     def script(body):
         if "stream_options" in body:

@@ -117,7 +117,7 @@ def test_any_sitting(client, person, screening, sitting):
     assert all(len(viewing.sitting) <= 16 for viewing in Viewing.objects.all())
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", ["", "\0", "[" * 5000])
 def test_hostile_accounts_break_nothing(client, person, screening, text):
     fields = {"screening": screening.token, "sitting": "1", "client": text}
     assert client.post(reverse("viewing", args=[person.token]), fields).status_code == 204
@@ -142,10 +142,6 @@ def test_nothing_of_somebody_who_left(client, person, screening):
     person.save()
     assert tell(client, person, screening.token).status_code == 404
     assert not Viewing.objects.exists()
-
-
-def test_only_posts(client, person):
-    assert client.get(reverse("viewing", args=[person.token])).status_code == 405
 
 
 def test_a_trial_is_watched_like_a_round(client, person, screening):
