@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.conf import LazySettings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
 
@@ -395,6 +396,29 @@ def test_the_form_plans_retrainings_controls_and_contrasts(admin_client: Client)
     assert "icpl:again=1" in page and "OpenLoop vs ICPL" in page
     answer = admin_client.post("/bench/comparisons/new/", {**form, "contrasts": "icpl beats open_loop"})
     assert answer.status_code == 422 and "is no contrast" in answer.text
+
+
+def test_the_form_takes_the_references_of_a_report(admin_client: Client, tmp_path: Path) -> None:
+    form: dict[str, Any] = {"tasks": ["Cartpole"], "methods": ["icpl"], "candidates": 6, "experiments": 1, "retrain": 2}
+    form |= {"judge": "proxy", "preset": "quick", "seed": 0, "variants": "", "judge_options": ""}
+    admin_client.post("/bench/comparisons/new/", form)
+    plan = Comparison.objects.get().plan
+    run_all(plan)
+    report.write_report(plan, tmp_path)
+    Experiment.objects.all().delete()
+
+    def send(*names: str) -> Any:
+        tables = [(name, tmp_path / f"{name}.csv") for name in names]
+        fields = {f"elsewhere_{name}": SimpleUploadedFile(table.name, table.read_bytes()) for name, table in tables}
+        return admin_client.post("/bench/comparisons/new/", {**form, **fields})
+
+    assert "Choose both tables" in send("references").text
+    address = send("experiments", "rounds", "references")["Location"]
+    row = Comparison.objects.latest("pk")
+    background.start(row)
+    row.refresh_from_db()
+    assert row.status == "finished" and not Experiment.objects.exists(), "nothing is left to run"
+    assert "Cartpole,Human,2,1.5,1.0 2.0," in admin_client.get(f"{address}files/references.csv").text
 
 
 # --- the command --------------------------------------------------------------------------------------------------
