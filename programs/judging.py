@@ -48,6 +48,8 @@ def judge(
     folders.remove_abandoned()
     with folders.program_folder() as shared, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         built = build_harness(harness, language, shared)
+        if built.checker and cases:
+            _try_checker(built.checker, cases[0], shared)
         one = partial(_judge_one, language=language, cases=cases, limits=limits, harness=built, stop_check=stop_check)
         return list(pool.map(one, sources))
 
@@ -105,8 +107,28 @@ def _execute(
     return ended
 
 
+def _try_checker(checker: Path, case: Case, folder: Path) -> None:
+    """Have the checker read the expected output as if a program had printed it. Raises HarnessError where it cannot."""
+    (folder / "case.in").write_text(case.stdin)
+    (folder / "case.out").write_text(case.expected)
+    share, said = _run_checker(case, folder, checker)
+    if share is None:
+        raise HarnessError(
+            f"The problem's checker must print a number from 0 to 1. {said} Mend it on the problem's page."
+        )
+
+
 def _check(case: Case, folder: Path, checker: Path) -> tuple[str, float, str]:
-    """Verdict, share and message of the problem's checker, which prints a number from 0 to 1."""
+    """Verdict, share and message of the problem's checker. What it cannot read is wrong."""
+    share, said = _run_checker(case, folder, checker)
+    if share is None:
+        return "wrong", 0.0, "The checker could not read what was printed."
+    verdict = "ok" if share == 1.0 else "part" if share else "wrong"
+    return verdict, share, "" if verdict == "ok" else said
+
+
+def _run_checker(case: Case, folder: Path, checker: Path) -> tuple[float | None, str]:
+    """The share that the checker prints, and its message; None and what happened, where it prints no such number."""
     expected, empty, said = folder / "case.expected", folder / "nothing", folder / "checker.out"
     expected.write_text(case.expected)
     empty.touch()
@@ -118,12 +140,8 @@ def _check(case: Case, folder: Path, checker: Path) -> tuple[str, float, str]:
         share = -1.0
     if ended.status or ended.not_started or ended.timed_out or not 0.0 <= share <= 1.0:
         printed = shorten(said.read_bytes().decode(errors="replace"))
-        how = f"It ended with status {ended.status} and printed {printed!r}. {shorten(ended.errors)}"
-        raise HarnessError(
-            f"The problem's checker must print a number from 0 to 1. {how} Mend it on the problem's page."
-        )
-    verdict = "ok" if share == 1.0 else "part" if share else "wrong"
-    return verdict, share, "" if verdict == "ok" else shorten(ended.errors)
+        return None, f"It ended with status {ended.status} and printed {printed!r}. {shorten(ended.errors)}"
+    return share, shorten(ended.errors)
 
 
 def _verdict(ended: jail.Ended, printed: int, limits: Limits) -> str:

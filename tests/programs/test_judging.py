@@ -165,6 +165,14 @@ def test_a_checker_of_python_programs_is_written_in_python():
     assert report.results[0].verdict == "part" and by_subtask(report, cases, {1: 8})[0].earned == 6
 
 
+def test_an_output_that_a_checker_cannot_read_is_wrong_and_stops_nothing():
+    checker = "import sys\nprint(float(open(sys.argv[3]).read() == open(sys.argv[2]).read()))\n"
+    checker += "open(sys.argv[3]).read().split()[0]\n"
+    reports = judge(["", "print(5)"], "python", [Case("", "5\n")], Limits(), harness=Harness(checker=checker))
+    assert [report.results[0].verdict for report in reports] == ["wrong", "ok"]
+    assert reports[0].results[0].note == "The checker could not read what was printed."
+
+
 @pytest.mark.parametrize(
     ("harness", "reason"),
     [

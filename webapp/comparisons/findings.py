@@ -102,6 +102,8 @@ class Finding:
             return "contradicted: they differ"
         if self.below_floor:
             return "not contradicted: below the noise floor"
+        if self.floor is not None:
+            return "not shown: the difference is above the noise floor, and chance does not exclude it"
         return "not shown: no difference was found, and no noise floor says how small it is"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -267,7 +268,7 @@ def _import_subtask(problem: Problem, given: dict[str, Any], files: Mapping[str,
     subtask = Subtask(problem=problem, number=given.get("number", 1), points=given.get("points", 1))
     subtask.full_clean()
     subtask.save()
-    cases = [*_read_list(given, "cases", where), *_list_folder_cases(given, files, where)]
+    cases = [*_read_list(given, "cases", where), *list_folder_cases(given, files)]
     for case in cases:
         texts = {name: _read_case_text(case, name, files, where) for name in ("stdin", "expected")}
         row = TestCase(problem=problem, subtask=subtask.number, **texts)
@@ -275,13 +276,16 @@ def _import_subtask(problem: Problem, given: dict[str, Any], files: Mapping[str,
         row.save()
 
 
-def _list_folder_cases(given: dict[str, Any], files: Mapping[str, bytes], where: str) -> list[dict[str, Any]]:
-    """The cases of `cases_in`, a folder that has NAME.out for each NAME.in, in the order of their names."""
+def list_folder_cases(given: dict[str, Any], files: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    """The cases of a subtask's `cases_in`, a folder that has NAME.out for each NAME.in, in the order of their names and
+    numbers. Raises BadSet without any: one cannot add a folder file by file.
+    """
     if not (folder := str(given.get("cases_in") or "").rstrip("/")):
         return []
-    inputs = sorted(name for name in files if name.startswith(f"{folder}/") and name.endswith(".in"))
+    inputs = [name for name in files if name.startswith(f"{folder}/") and name.endswith(".in")]
+    inputs.sort(key=lambda name: [part.zfill(9) for part in re.split(r"(\d+)", name)])
     if not inputs:
-        raise BadSet(f"{where}: the folder {folder!r} has no file that ends in .in")
+        raise BadSet(f"cases_in: the folder {folder!r} is not in the set, or no file in it ends in .in; send a .zip")
     return [{"stdin_file": name, "expected_file": f"{name.removesuffix('.in')}.out"} for name in inputs]
 
 

@@ -28,6 +28,7 @@ def _list_named(files: Mapping[str, bytes]) -> Iterator[str]:
         found = [about.get("file") for about in _list_mappings(entry.get("attachments"))]
         found += [entry.get(field) for field in exchange.FILE_FIELDS]
         for subtask in _list_mappings(entry.get("subtasks")):
+            exchange.list_folder_cases(subtask, files)
             for case in _list_mappings(subtask.get("cases")):
                 found += [case.get("stdin_file"), case.get("expected_file")]
         for name in map(str, filter(None, found)):
