@@ -214,6 +214,22 @@ def test_reports_and_pages_show_alignment_beside_the_score(tmp_path: Path, admin
     assert ">Alignment</th>" in page and 'data-label="Alignment">0.900' in page
 
 
+def test_the_page_orders_films_and_looks_again_until_they_are_there(admin_client: Client) -> None:
+    row, eye = rated_comparison(), LanguageModel.objects.get(name="Eye")
+    address = f"/bench/comparisons/{row.public_id}/alignment/"
+    assert 'id="rated"' in (page := admin_client.get(address).text) and "hx-trigger" not in page
+    asked = {"model": eye.pk, "videos": 3, "answers": 1, "pictures": 9}
+    assert "greater than or equal to 1" in admin_client.post(address, {**asked, "videos": 0}).text
+    page = admin_client.post(address, asked, follow=True).text
+    assert "Ordered for 4 experiments" in page and 'id="rated"' in page and 'hx-select="#rated"' in page
+    orders = Experiment.objects.filter(method="align", status="running")
+    assert [(one.k, one.n, one.vision) for one in orders] == [(3, 2, eye)] * 4
+    admin_client.post(address, asked)
+    assert Experiment.objects.filter(method="align", status="running").count() == 4, (
+        "the same order is carried out once"
+    )
+
+
 def test_without_ratings_nothing_is_said_of_alignment(tmp_path: Path, admin_client: Client) -> None:
     plan = plan_of(parse_arm("icpl:k=3", 6), retrain=2, experiments=1)
     run_all(plan)
