@@ -19,6 +19,7 @@ from tests.webapp.poll_rows import answers_to_grade, films_to_rate, open_single
 from tests.webapp.test_votes_blinding import secrets_of
 from webapp.archive import derived_files, erasure
 from webapp.archive.row_reader import Pseudonyms
+from webapp.audit.models import Entry
 from webapp.comparisons.models import Comparison
 from webapp.experiments import alignment
 from webapp.experiments.alignment import Order
@@ -214,6 +215,7 @@ def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unbl
     said = admin_client.post(reverse("votes:rate_films", args=[made.public_id]), follow=True).text
     poll = Poll.objects.get()
     assert "Drafted with 1 film" in said and poll.form == "ratings" and poll.evaluators_wanted == 4
+    assert Entry.objects.filter(action="drafted vote", target_id=str(poll.pk)).count() == 1
     open_single(poll)
     for rating in ("4", "5"):
         person = poll_rows.evaluator(poll)

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.votes.pair_sources import Source, list_sources
 from webapp.comparisons import alignments
@@ -28,13 +29,13 @@ TITLE_OF_FILMS, TITLE_OF_ANSWERS = "Do the robots do what they should?", "How go
 
 
 @require_POST
-def draft_rating(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+def draft_rating(request: HtmxHttpRequest, comparison_id: uuid.UUID) -> HttpResponse:
     """Draft a vote in which people rate, blindly, the films of a comparison's policies that are ready."""
-    comparison = get_object_or_404(Comparison, public_id=public_id)
+    comparison = get_object_or_404(Comparison, public_id=comparison_id)
     try:
         targets = alignments.list_targets(comparison.plan)
     except ValueError:  # its page says why
-        return redirect("comparisons:comparison", public_id)
+        return redirect("comparisons:comparison", comparison_id)
     films = alignment.find_films([row.public_id for row in targets])
     items = [
         Item(row.name, f"{row.name}, film {clip.candidate.key}", clip)
@@ -43,7 +44,7 @@ def draft_rating(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse
     ]
     if not items:
         messages.error(request, "No film is ready. Order films first.")
-        return redirect("comparisons:alignment", public_id)
+        return redirect("comparisons:alignment", comparison_id)
     poll = single_polls.draft_ratings(TITLE_OF_FILMS, items[:MOST_ITEMS])
     _tell(request, poll)
     return redirect(poll)
@@ -94,6 +95,7 @@ def take_out(request: HtmxHttpRequest, public_id: uuid.UUID, position: int) -> H
 
 
 def _tell(request: HtmxHttpRequest, poll: Poll) -> None:
+    record(request.user.get_username(), "drafted vote", poll)
     count = poll.pairs.count()
     what = "film" if poll.form == Poll.Form.RATINGS else "answer"
     words = f"Drafted with {count} {what}{'' if count == 1 else 's'}. Set up whom people can write to, then open it."
