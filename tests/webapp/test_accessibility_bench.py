@@ -185,6 +185,9 @@ def pages(site):
         browser.close()
 
 
+MOST_USED = ("bench:index", "bench:study", "bench:study_step", "bench:experiment", "comparisons:comparison")
+
+
 def find_violations(page, address, scheme, width):
     page.set_viewport_size({"width": width, "height": 800})
     page.emulate_media(color_scheme=scheme)
@@ -193,6 +196,13 @@ def find_violations(page, address, scheme, width):
     found = page.evaluate(RUN)
     sideways = page.evaluate("document.documentElement.scrollWidth") > width
     return found + ["the page scrolls sideways"] * sideways
+
+
+def test_the_pages_that_are_used_most_have_no_violation(pages):
+    page, addresses = pages
+    most = [name for name in addresses if name.split()[0] in MOST_USED]
+    found = {name: find_violations(page, addresses[name], *LOOKS[0]) for name in most}
+    assert len(found) >= len(MOST_USED) and not any(found.values()), found
 
 
 @pytest.mark.exhaustive
