@@ -37,6 +37,8 @@ def compute_reward(right_hand_pos, left_hand_pos, right_hand_ff_pos, left_hand_t
 
 
 GOOD = {
+    "CatchAbreast": write_pair("object_pos", "goal_pos", "object_pos - goal_pos"),
+    "CatchUnderarm": write_pair("goal_pos", "object_pos", "goal_pos - object_pos"),
     "DoorCloseOutward": write_pair(
         "door_right_handle_pos", "door_left_handle_pos", "door_right_handle_pos - door_left_handle_pos"
     ),

@@ -59,6 +59,13 @@ class Hands:
             if not self.ended:
                 self.act(np.concatenate([self._steer(0), self._steer(1)]))
 
+    def push(self, steps: int, base: Sequence[float], shapes: Sequence[Any]) -> None:
+        """Push and turn the right hand's base with these six actions, hinges to angles; the left base stays."""
+        for _ in range(steps):
+            if not self.ended:
+                action = np.concatenate((base, self._drive(shapes[0]), np.zeros(6), self._drive(shapes[1])))
+                self.act(np.clip(action, -1.0, 1.0))
+
     def act(self, action: np.ndarray) -> None:
         """One step of these actions."""
         self.step = self.env.step(torch.tensor(action, dtype=torch.float32)[None])
@@ -74,10 +81,14 @@ class Hands:
             state["physics"][0, 1 + index] = value
         self.env.load_state_dict(state)
 
+    def _drive(self, shape: np.ndarray) -> np.ndarray:
+        """The actions that drive a hand's hinges to these angles in rad."""
+        low, high = self.limits.T
+        return 2.0 * (shape - low) / (high - low) - 1.0
+
     def _steer(self, hand: int) -> np.ndarray:
         """A hand's actions."""
-        low, high = self.limits.T
-        hinges = 2.0 * (self.shapes[hand] - low) / (high - low) - 1.0
+        hinges = self._drive(self.shapes[hand])
         if len(self.path[0]) < 62 or self.goals[hand] is None:  # fixed, or to stay
             return np.clip(np.concatenate((np.zeros(self.env.info.num_actions // 2 - DRIVEN), hinges)), -1.0, 1.0)
         place, turns = self.goals[hand]

@@ -15,6 +15,8 @@ from tests.simulation.syntax import check_syntax
 
 PRINTED = {
     "Over": (398, 40, 75),
+    "CatchAbreast": (422, 52, 150),
+    "CatchUnderarm": (422, 52, 75),
     "DoorCloseOutward": (417, 52, 250),
     "GraspAndPlace": (425, 52, 500),
     "Kettle": (417, 52, 125),

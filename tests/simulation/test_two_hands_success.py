@@ -115,3 +115,35 @@ def test_what_has_fallen_ends_the_episode(task, first):
     hands.put({first: 1.0, first + 1: -0.6, first + 2: 0.15})
     hands.move(1)
     assert hands.step.terminated.item() and not hands.solved
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_swing_throws_the_egg_across_the_gap(good):
+    """Base, wrist and fingers throw together; the wrist alone is too weak."""
+    hands = Hands("CatchUnderarm")
+    assert hands.get("goal_pos") == pytest.approx([0, -0.79, 0.54])
+    thumb, left, swing = (0.74, -0.04, 0, 0, 0), bend(0.35), np.array([-0.21, -0.5, 0.83, -1.0, -0.11, 0.2]) * good
+    hands.push(15, np.zeros(6), (bend((0.15, -0.02), thumb, (0.08, -0.6)), left))
+    hands.push(1, swing, (bend((0.15, -0.02), thumb, (0.08, 0.53)), left))
+    hands.push(14, swing, (bend((0.09, 0.83), thumb, (0.08, 0.53)), left))
+    hands.push(45, np.zeros(6), (bend((0.09, 0.83), thumb, (0.08, 0.53)), left))
+    assert hands.solved is good and hands.ended
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_swing_throws_the_egg_sideways(good):
+    """The hand draws back and swings for a twentieth of a second, or too shortly."""
+    hands = Hands("CatchAbreast")
+    assert hands.get("goal_pos") == pytest.approx([-0.39, -1.15, 0.54])
+    thumb, left, swing = (1.71, 0.77, 0, 0, 0), bend(0.12, wrist=(0, 0.06)), [0.08, -1.35, 1.42, 0.16, 0.61, 0.14]
+    hands.push(9, np.zeros(6), (bend((0.78, -0.08), thumb, (-0.34, -0.08)), left))
+    hands.push(1, -0.9 * np.array(swing), (bend((0.78, -0.08), thumb, (-0.34, -0.08)), left))
+    hands.push(3 if good else 1, swing, (bend((0.05, 0.23), thumb, (-0.34, -0.11)), left))
+    hands.push(60, np.zeros(6), (bend((0.05, 0.23), thumb, (-0.34, -0.11)), left))
+    assert hands.solved is good
+
+
+def test_a_hand_that_leaves_its_place_ends_the_episode():
+    hands = Hands("CatchAbreast")
+    hands.push(12, np.array([0.0, 1.0, 0, 0, 0, 0]), (bend(), bend()))
+    assert hands.step.terminated.item() and not hands.solved
