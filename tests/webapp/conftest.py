@@ -18,6 +18,7 @@ from pytest_django.plugin import blocking_manager_key
 import tests.with_django  # noqa: F401 (before whatever imports a model)
 from simulation import catalog
 from tests import short_training
+from tests.webapp import bench_rows
 from tests.webapp.exports import saved_export  # noqa: F401
 from tests.webapp.object_storage import any_store, s3_server, s3_store  # noqa: F401
 from tests.webapp.request_answers import register_method, without_heartbeat  # noqa: F401
@@ -47,6 +48,13 @@ def django_db_setup(django_test_environment, django_db_blocker):
             yield
             end_other_connections()
             teardown_databases(made, verbosity=0)
+
+
+@pytest.fixture
+def staff(client):
+    """The client, signed in as staff."""
+    client.force_login(bench_rows.create_staff())
+    return client
 
 
 @pytest.fixture

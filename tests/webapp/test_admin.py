@@ -20,12 +20,6 @@ from webapp.review.screenings import find_screening
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
 def every_page():
     for model in admin.site._registry:
         yield reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")

@@ -15,12 +15,6 @@ from webapp.experiments.models import Experiment, LanguageModel
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
 KEY = bench_rows.KEY
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from llm.methods import METHODS
-from tests.webapp import bench_rows, rows
+from tests.webapp import rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
 from webapp.bench.admin.studies import FIXED_QUESTIONS
@@ -13,12 +13,6 @@ from webapp.studies import enrolment, preflight
 from webapp.studies.models import CompletionCode, Participant, Question, Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-
-
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
 
 
 def test_a_study_is_set_up_and_invites_people(staff, monkeypatch):

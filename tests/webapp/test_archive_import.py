@@ -39,15 +39,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 class TestImport:
-    def test_brings_back_every_page_and_figure(self, saved_export, client):
-        client.force_login(bench_rows.create_staff())
+    def test_brings_back_every_page_and_figure(self, saved_export, staff):
         study = importer.restore(saved_export.path, "ada")
-        after = read_staff_pages(client, study)
+        after = read_staff_pages(staff, study)
         assert list(after) == list(saved_export.pages) and len(after) > 20
         for address, text in saved_export.pages.items():
             assert after[address] == text, address
         for name in saved_export.films:
-            assert client.get(f"/bench/{name}").status_code == 200
+            assert staff.get(f"/bench/{name}").status_code == 200
 
     def test_an_export_of_it_is_the_same(self, saved_export, tmp_path):
         one = saved_export.package()

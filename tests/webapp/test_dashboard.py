@@ -21,12 +21,6 @@ from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, La
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
 # --- who may look ---------------------------------------------------------------------------------------------
 
 

@@ -22,12 +22,6 @@ from webapp.experiments.models import Clip, Experiment, ModelCall, Run
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
 # --- charts ---------------------------------------------------------------------------------------------------
 
 

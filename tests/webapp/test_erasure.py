@@ -324,10 +324,9 @@ class TestErasingOnTheBench:
         assert entry.actor == "ada" and entry.target_id == str(person.study_id)
 
     @pytest.mark.parametrize("nobody", ["", "P07", "1e3", "9" * 40])
-    def test_what_names_nobody_is_said(self, client, nobody):
-        client.force_login(bench_rows.create_staff())
+    def test_what_names_nobody_is_said(self, staff, nobody):
         address = reverse("archive:erase", args=[rows.participant().study_id])
-        page = client.post(address, {"participant": nobody, "sure": "yes"}, follow=True)
+        page = staff.post(address, {"participant": nobody, "sure": "yes"}, follow=True)
         assert "Choose whose data" in page.content.decode()
 
     def test_not_of_another_study(self, client):

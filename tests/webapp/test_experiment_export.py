@@ -21,16 +21,15 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.slow
-def test_one_experiment_without_the_people_who_judged_it(client, tmp_path):
-    client.force_login(bench_rows.create_staff())
+def test_one_experiment_without_the_people_who_judged_it(staff, tmp_path):
     person = rows.participant(label="Somebody")
     rows.create_round(person)
     rows.open_judgement(person)
     rows.finish_experiment(person)
     other = bench_rows.create_finished_experiment(name="another one")
     address = f"/bench/data/experiment/{person.experiment.public_id}/"
-    assert address in client.get(f"/bench/{person.experiment.public_id}/").content.decode()
-    package = Opened(io.BytesIO(client.post(address).content))
+    assert address in staff.get(f"/bench/{person.experiment.public_id}/").content.decode()
+    package = Opened(io.BytesIO(staff.post(address).content))
     assert package.folder.startswith(f"prefine-experiment-{person.experiment.pk}-")
     (row,) = csv.DictReader(io.StringIO(package.read("results.csv").decode()))
     winner = Candidate.objects.get(pk=person.experiment.winner_id)
@@ -40,21 +39,20 @@ def test_one_experiment_without_the_people_who_judged_it(client, tmp_path):
     assert not {"tables/participants.csv", "tables/votes.csv", "tables/screenings.csv"} & set(package.namelist())
     assert other.name.encode() not in package.read("tables/experiments.csv")
     assert Entry.objects.filter(action="exported experiments").count() == 1
-    (tmp_path / "one.zip").write_bytes(client.post(address).content)
+    (tmp_path / "one.zip").write_bytes(staff.post(address).content)
     with pytest.raises(Refused, match="no.* export of a study|does not describe an export of a study"):
         importer.restore(tmp_path / "one.zip", "ada")
 
 
 @pytest.mark.slow
-def test_a_comparison_with_all_its_experiments(client):
-    client.force_login(bench_rows.create_staff())
+def test_a_comparison_with_all_its_experiments(staff):
     comparison = Comparison.objects.create(
         tasks=["Cartpole"], methods=["icpl"], candidates=6, experiments=2, status="finished"
     )
     plan = comparison.plan
     for cell in plan.cells():
         bench_rows.create_finished_experiment(name="one of two", task="Cartpole", public_id=plan.public_id(cell))
-    package = Opened(io.BytesIO(client.post(f"/bench/data/comparison/{comparison.public_id}/").content))
+    package = Opened(io.BytesIO(staff.post(f"/bench/data/comparison/{comparison.public_id}/").content))
     found = list(csv.DictReader(io.StringIO(package.read("results.csv").decode())))
     assert [(row["experiment"], row["status"], row["rounds"]) for row in found] == [
         ("1", "finished", "2"),

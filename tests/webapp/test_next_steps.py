@@ -21,12 +21,6 @@ from webapp.votes.models import Pair
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
 def read(client, address, **values):
     return markup.unescape(client.get(address, values).content.decode())
 

@@ -329,16 +329,15 @@ def test_a_round_without_choices_is_not_closed(client, people, experiment):
     assert asked(experiment).status == "open"
 
 
-def test_the_bench_says_who_has_chosen_and_how_it_was_decided(client, people, experiment):
-    client.force_login(bench_rows.create_staff())
+def test_the_bench_says_who_has_chosen_and_how_it_was_decided(staff, people, experiment):
     address = reverse("bench:experiment", args=[experiment.public_id])
     vote(people[0], "1-1", "1-3")
-    html = client.get(address).content.decode()
+    html = staff.get(address).content.decode()
     assert "1 of 3 have chosen" in html and "Decide with these" in html
     for person in people[1:]:
         vote(person, "1-1", "1-3")
     time_passes()
-    html = client.get(address).content.decode()
+    html = staff.get(address).content.decode()
     assert "How 3 people decided" in html and "Decide with these" not in html
 
 

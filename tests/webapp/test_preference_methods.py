@@ -35,12 +35,6 @@ pytestmark = pytest.mark.django_db
 TINY = {"iterations": 12, "worlds": 16}
 
 
-@pytest.fixture
-def staff(client: Client) -> Client:
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
 def check(**settings: Any) -> str:
     """What is wrong with an experiment of these settings, by field."""
     given = {"name": "E", "task": "Cartpole", "method": "prefppo", "judge": "proxy", "k": 1, "n": 1, **settings}

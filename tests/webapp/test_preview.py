@@ -9,7 +9,7 @@ from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
 from django.urls import reverse
 
-from tests.webapp import bench_rows, problem_rows, rows
+from tests.webapp import problem_rows, rows
 from webapp.problems.models import Attachment
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
 from webapp.studio import preview_samples
@@ -26,12 +26,6 @@ def study():
         CompletionCode.objects.create(study=made, outcome=outcome, code=f"CODE-{outcome}", url="https://example.org/cc")
     rows.arm(made, "B", method="icpl", n=3)
     return made
-
-
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
 
 
 def counts():

@@ -164,9 +164,8 @@ def test_no_other_page_and_no_message_is_left_in_english(study, pseudo_language,
         assert find_english(render_to_string(name, context)) == [], name
 
 
-def test_a_language_from_the_right_turns_the_page(study, client, pseudo_language):
-    client.force_login(bench_rows.create_staff())
-    page = client.get(reverse("preview_page", args=[study.pk, "consent"]), {"language": "ar-xb"}).content.decode()
+def test_a_language_from_the_right_turns_the_page(study, staff, pseudo_language):
+    page = staff.get(reverse("preview_page", args=[study.pk, "consent"]), {"language": "ar-xb"}).content.decode()
     assert '<html lang="ar-xb" dir="rtl">' in page
 
 

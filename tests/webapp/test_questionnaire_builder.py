@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
 
-from tests.webapp import bench_rows, rows
+from tests.webapp import rows
 from tests.webapp.questionnaire_rows import every_kind, item, questionnaire
 from webapp.audit.models import Entry
 from webapp.studies.models import Answer, Item, Questionnaire, Response
@@ -18,12 +18,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def study():
     return rows.study(task="Cartpole", k=3, n=3)
-
-
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
 
 
 def answered(made):

@@ -19,12 +19,6 @@ from webapp.experiments.models import Experiment
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def staff(client):
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
 def read(client, query=""):
     answer = client.get(reverse("bench:index") + query)
     assert answer.status_code == 200, query

@@ -30,20 +30,18 @@ def test_only_settings_with_sac_take_it():
         Experiment(task="Cartpole", preset="quick", **settings).full_clean()
 
 
-def test_a_page_says_that_scores_are_not_comparable(client):
-    client.force_login(bench_rows.create_staff())
+def test_a_page_says_that_scores_are_not_comparable(staff):
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False, shared_experience=True)
     words = b"candidates share their experience (scores are not comparable"
     address = reverse("bench:experiment", args=[row.public_id])
-    assert words in client.get(address).content
+    assert words in staff.get(address).content
     Experiment.objects.update(shared_experience=False)
-    assert words not in client.get(address).content
+    assert words not in staff.get(address).content
 
 
-def test_a_retraining_does_not_share_and_says_that_its_search_did(client):
-    client.force_login(bench_rows.create_staff())
+def test_a_retraining_does_not_share_and_says_that_its_search_did(staff):
     settings = {"preset": "quick-sac", "shared_experience": True}
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False, **settings)
     assert not repeating.start_retraining(row, "ada", "quick-sac", 3).shared_experience
-    page = client.get(reverse("bench:experiment", args=[row.public_id])).content.decode()
+    page = staff.get(reverse("bench:experiment", args=[row.public_id])).content.decode()
     assert "candidates learned from one another’s experience" in page

@@ -13,7 +13,7 @@ from llm.messages import chat, first_prompt
 from llm.method import Method
 from llm.records import Ask, Choose, Judge, Train, Write
 from llm.replay import replay
-from tests.webapp import bench_rows, rows
+from tests.webapp import rows
 from tests.webapp.fake_workers import advance, do_work, find_open_requests, finish_request, make_pick, start_experiment
 from webapp.experiments import loop, progress, provenance, request_results, revisions, run_folder, upgrades
 from webapp.experiments.models import Candidate, Clip, Experiment, Request
@@ -341,37 +341,34 @@ class TestAnotherFlow:
         to_the_end(row)
         assert row.status == Experiment.Status.FINISHED and row.winner.key == "2-1"
 
-    def test_the_bench_offers_both_ways(self, upgrade, client) -> None:
-        client.force_login(bench_rows.create_staff())
+    def test_the_bench_offers_both_ways(self, upgrade, staff) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
         address = reverse("bench:experiment", args=[row.public_id])
-        page = client.get(address).text
+        page = staff.get(address).text
         assert "its method has changed since it began" in page and "the saved request is Write" in page
         for name in ("confirm-follow", "confirm-end"):
             assert page.count(f'href="#{name}" data-open="{name}"') == page.count(f'<dialog id="{name}"') == 1
-        told = client.post(reverse("bench:act", args=[row.public_id, "follow"]), follow=True).text
+        told = staff.post(reverse("bench:act", args=[row.public_id, "follow"]), follow=True).text
         assert "Going on under today&#x27;s flow" in told and "its method has changed since it began" not in told
         row.refresh_from_db()
         to_the_end(row)
-        page = client.get(address).text
+        page = staff.get(address).text
         assert "3 answers of an earlier flow of the method are set aside." in page
         assert page.count('<span class="badge aside">Set aside</span>') == 3
         assert "from step 1 (round 1) on by Prefine 0.1.0, from step 4 (round 2) on by Prefine 0.2.0" in page
-        told = client.post(reverse("bench:act", args=[row.public_id, "end"]), follow=True).text
+        told = staff.post(reverse("bench:act", args=[row.public_id, "end"]), follow=True).text
         assert "Nothing was changed." in told
 
-    def test_the_bench_waits_for_nobody_while_it_is_stopped(self, upgrade, client) -> None:
-        client.force_login(bench_rows.create_staff())
+    def test_the_bench_waits_for_nobody_while_it_is_stopped(self, upgrade, staff) -> None:
         row = stopped_while_choosing(upgrade)
-        page = client.get(reverse("bench:experiment", args=[row.public_id])).text
+        page = staff.get(reverse("bench:experiment", args=[row.public_id])).text
         assert "Waiting for a person to pick" not in page and 'class="sub">stopped' in page
 
-    def test_an_experiment_that_ended_early_says_so(self, upgrade, client) -> None:
-        client.force_login(bench_rows.create_staff())
+    def test_an_experiment_that_ended_early_says_so(self, upgrade, staff) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=6, judge="human")
-        client.post(reverse("bench:act", args=[row.public_id, "end"]))
+        staff.post(reverse("bench:act", args=[row.public_id, "end"]))
         advance(row)
-        page = client.get(reverse("bench:experiment", args=[row.public_id])).text
+        page = staff.get(reverse("bench:experiment", args=[row.public_id])).text
         assert "The flow was broken off" in page
         assert [i.aside for i in row.iterations.all()] == [False, False, True]
         to_the_end(row)

@@ -72,15 +72,14 @@ def test_power_before_the_start(client):
 
 
 @pytest.mark.slow
-def test_a_pairs_name_is_typed_until_the_vote_is_open(client):
-    client.force_login(bench_rows.create_staff())
+def test_a_pairs_name_is_typed_until_the_vote_is_open(staff):
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
-    client.post(reverse("admin:votes_poll_add"), admin_form(first, second, **{"pairs-0-name": "Gait"}))
+    staff.post(reverse("admin:votes_poll_add"), admin_form(first, second, **{"pairs-0-name": "Gait"}))
     poll = Poll.objects.get()
-    assert "1. Gait: ICPL against OpenLoop" in client.get(poll.get_absolute_url()).content.decode()
+    assert "1. Gait: ICPL against OpenLoop" in staff.get(poll.get_absolute_url()).content.decode()
     assert lifecycle.open_poll(poll) == []
     lifecycle.close_poll(poll)
-    html = client.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode()
+    html = staff.post(reverse("votes:unblind", args=[poll.public_id]), follow=True).content.decode()
     assert '<th scope="row">Gait: ICPL against OpenLoop</th>' in html
 
 
@@ -101,28 +100,27 @@ def admin_form(first, second, **values):
 
 
 @pytest.mark.slow
-def test_setting_up_in_the_admin(client):
-    client.force_login(bench_rows.create_staff())
+def test_setting_up_in_the_admin(staff):
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
     add = reverse("admin:votes_poll_add")
-    assert "winner of sentinel_experiment ICPL 1 (ICPL, Ant)" in client.get(add).content.decode()
-    html = client.post(add, admin_form(first, second, alpha="3")).content.decode()
+    assert "winner of sentinel_experiment ICPL 1 (ICPL, Ant)" in staff.get(add).content.decode()
+    html = staff.post(add, admin_form(first, second, alpha="3")).content.decode()
     assert "less than or equal to 0.2" in html and not Poll.objects.exists()
-    response = client.post(add, admin_form(first, second))
+    response = staff.post(add, admin_form(first, second))
     poll = Poll.objects.get()
     assert response.url == poll.get_absolute_url()
     assert str(poll.pairs.get()) == "ICPL against OpenLoop"
     change = reverse("admin:votes_poll_change", args=[poll.pk])
-    assert 'name="alpha"' in client.get(change).content.decode()
+    assert 'name="alpha"' in staff.get(change).content.decode()
     assert lifecycle.open_poll(poll) == []
-    html = client.get(change).content.decode()
+    html = staff.get(change).content.decode()
     assert 'name="alpha"' not in html and 'name="pairs-0-first"' not in html and 'name="contact"' in html
-    client.post(change, admin_form(second, first, alpha="0.2", contact="bob", question="Other?"))
+    staff.post(change, admin_form(second, first, alpha="0.2", contact="bob", question="Other?"))
     poll.refresh_from_db()
     assert (poll.alpha, poll.contact, poll.question) == (0.05, "bob", "Which?")
     assert poll.pairs.get().first == first
-    assert client.post(reverse("admin:votes_poll_delete", args=[poll.pk]), {"post": "yes"}).status_code == 403
+    assert staff.post(reverse("admin:votes_poll_delete", args=[poll.pk]), {"post": "yes"}).status_code == 403
     draft = poll_rows.poll(pairs=2, opened=False)
     poll_rows.evaluator(draft, consented=False)
-    client.post(reverse("admin:votes_poll_delete", args=[draft.pk]), {"post": "yes"})
+    staff.post(reverse("admin:votes_poll_delete", args=[draft.pk]), {"post": "yes"})
     assert list(Poll.objects.all()) == [poll]

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from tests.webapp import bench_rows, poll_rows, rows
+from tests.webapp import poll_rows, rows
 from webapp.bench.votes.pair_sources import list_sources
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Candidate, Clip, Experiment
@@ -65,25 +65,24 @@ def test_equal_policies_and_pairs_that_are_there_are_named_and_left_out():
 
 
 @pytest.mark.slow
-def test_a_choice_is_shown_then_made_by_one_click(client):
-    client.force_login(bench_rows.create_staff())
+def test_a_choice_is_shown_then_made_by_one_click(staff):
     poll = poll_rows.poll(0, opened=False)
     for seed in (3, 4):
         finished("ICPL", seed), finished("OpenLoop", seed)
     address = reverse("votes:pairs", args=[poll.public_id])
-    assert address in client.get(poll.get_absolute_url()).content.decode()
+    assert address in staff.get(poll.get_absolute_url()).content.decode()
     chosen = {"first": "method-icpl-Ant", "second": "method-open_loop-Ant", "rule": "matched", "number": 5, "seed": 0}
-    html = client.get(address, chosen).content.decode()
+    html = staff.get(address, chosen).content.decode()
     assert "2 pairs to make" in html and "ICPL against OpenLoop, seed 4" in html and not poll.pairs.exists()
-    html = client.post(address, chosen, follow=True).content.decode()
+    html = staff.post(address, chosen, follow=True).content.decode()
     assert "Made 2 pairs." in html and poll.pairs.count() == 2
-    again = client.post(address, chosen)
+    again = staff.post(address, chosen)
     assert again.status_code == 422 and "It is a pair of this vote already" in again.content.decode()
-    html = client.get(address, {**chosen, "second": "method-icpl-Ant"}).content.decode()
+    html = staff.get(address, {**chosen, "second": "method-icpl-Ant"}).content.decode()
     assert "Choose another one than the first" in html
-    assert "give one another name" in client.get(address, {**chosen, "first_arm": "OpenLoop"}).content.decode()
+    assert "give one another name" in staff.get(address, {**chosen, "first_arm": "OpenLoop"}).content.decode()
     lifecycle.open_poll(poll)
-    assert "its pairs are fixed" in client.post(address, chosen, follow=True).content.decode()
+    assert "its pairs are fixed" in staff.post(address, chosen, follow=True).content.decode()
 
 
 def test_arms_of_studies_and_variants_of_comparisons_can_be_chosen():

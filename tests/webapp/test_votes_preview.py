@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.webapp import bench_rows, poll_rows
+from tests.webapp import poll_rows
 from tests.webapp.poll_rows import page
 from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Showing, Vote
@@ -14,31 +14,29 @@ from webapp.votes.models import Evaluator, Showing, Vote
 pytestmark = pytest.mark.django_db
 
 
-def test_staff_see_every_page_and_nothing_is_stored(client):
-    client.force_login(bench_rows.create_staff())
+def test_staff_see_every_page_and_nothing_is_stored(staff):
     poll = poll_rows.poll(pairs=2, opened=False, question="")
     first = reverse("vote_preview_first", args=[poll.public_id])
-    assert first in client.get(poll.get_absolute_url()).content.decode()
-    assert "What evaluators see: Pair 1" in client.get(first, follow=True).content.decode()
+    assert first in staff.get(poll.get_absolute_url()).content.decode()
+    assert "What evaluators see: Pair 1" in staff.get(first, follow=True).content.decode()
     for opened in (False, True):
         for name, words in (("consent", "Agree and begin"), ("pair-2", "Pair 2 of 2"), ("thanks", "Thank you")):
-            response = client.get(reverse("vote_preview_page", args=[poll.public_id, name]))
+            response = staff.get(reverse("vote_preview_page", args=[poll.public_id, name]))
             assert words in response.content.decode() and "form-action 'none'" in response["Content-Security-Policy"]
-        html = client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-1"])).content.decode()
+        html = staff.get(reverse("vote_preview_page", args=[poll.public_id, "pair-1"])).content.decode()
         assert "Which robot runs forward faster?" in html and "nothing is saved" in html
         assert 'href="/v/' not in html, "a link that leads to no page"
         sources = re.findall(r'(?:src|poster)="(/bench/votes/[^"]+)"', html)
-        assert len(sources) == 4 and all(client.get(address).status_code == 200 for address in sources), opened
-        assert client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-3"])).status_code == 404
+        assert len(sources) == 4 and all(staff.get(address).status_code == 200 for address in sources), opened
+        assert staff.get(reverse("vote_preview_page", args=[poll.public_id, "pair-3"])).status_code == 404
         if not opened:
             assert lifecycle.open_poll(poll) == []
     assert not Evaluator.objects.exists() and not Showing.objects.exists() and not Vote.objects.exists()
 
 
-def test_a_pair_looks_as_it_does_to_an_evaluator(client):
-    client.force_login(bench_rows.create_staff())
+def test_a_pair_looks_as_it_does_to_an_evaluator(staff):
     poll = poll_rows.poll()
-    shown = client.get(reverse("vote_preview_page", args=[poll.public_id, "pair-1"])).content.decode()
+    shown = staff.get(reverse("vote_preview_page", args=[poll.public_id, "pair-1"])).content.decode()
     real = page(Client(), poll_rows.evaluator(poll))
 
     def read(html):

@@ -18,13 +18,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def staff():
-    client = Client()
-    client.force_login(bench_rows.create_staff())
-    return client
-
-
-@pytest.fixture
 def study(staff):
     form = {"start": "compare", "compare-task": "Cartpole", "compare-method": "icpl", "compare-other": "open_loop"}
     answer = staff.post(reverse("bench:study_new"), form)
