@@ -89,7 +89,7 @@ TABLES = (
             "created_at": when("When the row was made."),
             "started_at": when("When the loop was started."),
             "finished_at": when("When it ended."),
-            "retrains": link("The candidate of another experiment whose reward it trained again, where that is here."),
+            "retrains": link("The candidate of another experiment whose reward, or policy, it trained again."),
             "owner": STAFF,
             "archived_at": when("When somebody took it off the list of experiments; empty: it is listed."),
         },
