@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group, Permission, User
 from django.core.management import call_command
 from django.test import Client, RequestFactory
-from django.urls import get_resolver, resolve, reverse
+from django.urls import get_resolver, resolve, reverse, set_script_prefix
 from django_otp.oath import TOTP
 from django_otp.plugins.otp_static.models import StaticToken
 
@@ -72,6 +72,15 @@ def test_nobody_but_staff_gets_anything_of_the_bench() -> None:
                 else:
                     assert "/admin/login/" in answer.url, address  # type: ignore[attr-defined]
         assert hidden == HIDDEN_VIEWS
+
+
+def test_the_bench_is_guarded_below_another_root_too() -> None:
+    set_script_prefix("/lab/")
+    try:
+        answer = Client().get("/bench/", SCRIPT_NAME="/lab")
+    finally:
+        set_script_prefix("/")
+    assert answer.status_code == 302 and answer["Location"].startswith("/lab/admin/login/")
 
 
 def test_experimenters_set_up_studies_and_no_accounts_or_keys() -> None:

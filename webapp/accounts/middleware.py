@@ -37,7 +37,7 @@ class StaffMiddleware(MiddlewareMixin):
         self, request: HttpRequest, view: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> HttpResponse | None:
         match = request.resolver_match
-        if match is None or not is_staff_path(request.path_info) or match.view_name in LOGIN_VIEWS:
+        if match is None or not is_staff_path(request.path) or match.view_name in LOGIN_VIEWS:
             return None
         user = request.user
         if not isinstance(user, User) or not (user.is_active and user.is_staff):
@@ -62,12 +62,13 @@ class StaffMiddleware(MiddlewareMixin):
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         """Staff's pages stay in no cache, so that the next person at this browser does not find them."""
-        if is_staff_path(request.path_info) and "Cache-Control" not in response:
+        if is_staff_path(request.path) and "Cache-Control" not in response:
             response["Cache-Control"] = "no-store, private"
         return response
 
 
 def is_staff_path(path: str) -> bool:
+    """Whether a request's whole path (`request.path`) is one of staff's, below any root that a server adds."""
     return path.startswith((reverse("admin:index"), reverse("bench:index")))
 
 
@@ -81,7 +82,7 @@ def _redirect_page(request: HttpRequest, response: HttpResponse) -> HttpResponse
 def is_permitted(user: User, match: ResolverMatch, request: HttpRequest) -> bool:
     """In the admin: any right on the model. On the bench: the right to change."""
     if match.namespace == "admin":
-        parts = request.path_info.removeprefix(reverse("admin:index")).split("/")
+        parts = request.path.removeprefix(reverse("admin:index")).split("/")
         if len(parts) < 3:  # the index, an app's list, one's own password
             return True
         app, model = parts[:2]

@@ -19,7 +19,7 @@ class PolicyMiddleware(CSPMiddleware):
         self, request: HttpRequest, response: HttpResponseBase, report_only: bool = False
     ) -> PolicyParts:
         parts = super().get_policy_parts(request, response, report_only)
-        inside = request.path_info.startswith(reverse("admin:index"))
+        inside = request.path.startswith(reverse("admin:index"))
         ours = ADMIN if inside else {"style-src": [SELF, *stylesheets.list_hashes()]}
         parts.replace = {**(parts.replace or {}), **ours}
         return parts

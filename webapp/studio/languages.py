@@ -34,7 +34,7 @@ class LanguageMiddleware(MiddlewareMixin):
     """Begins each page in the browser's language; `use_language` then chooses among those of the study."""
 
     def process_request(self, request: HttpRequest) -> None:
-        if is_staff_path(request.path_info):
+        if is_staff_path(request.path):
             translation.activate(settings.LANGUAGE_CODE)
         else:
             use_language(request, list_languages())

@@ -58,8 +58,8 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
 
 def should_record(request: HttpRequest, response: Response, recorded: list[str]) -> bool:
     """Whether a request to staff's pages changed something, was refused or returned a file, and is not recorded yet."""
-    admin = request.path_info.startswith(reverse("admin:index"))
-    if not admin and not request.path_info.startswith(reverse("bench:index")):
+    admin = request.path.startswith(reverse("admin:index"))
+    if not admin and not request.path.startswith(reverse("bench:index")):
         return False
     if "attachment" in response.headers.get("Content-Disposition", ""):
         return response.status_code == 200 and not any(action.startswith(DOWNLOAD_ACTIONS) for action in recorded)
