@@ -62,9 +62,9 @@ def _seal_entry(entry: Entry, head: Head) -> None:
     rows.filter(pk=entry.pk, number=None).update(number=number, previous=previous, hash=head.hash)
 
 
-def find_breaks(first_hash: str = "") -> Iterator[str]:
+def find_breaks() -> Iterator[str]:
     """Sentences about each break of the chain; none if it holds."""
-    number, previous = 0, first_hash
+    number, previous = 0, ""
     for entry in Entry.objects.exclude(number=None).order_by("number").iterator(1000):
         number += 1
         if entry.number != number:

@@ -21,25 +21,27 @@ ROW = 44
 AXIS = 'class="axis" stroke="#85857f"'
 LONGEST_NAME = 34
 WIDTH, HEIGHT = 640, 320
+COLUMNS, SMALL_WIDTH, SMALL_HEIGHT = 3, 300, 190
+"""Of small multiples."""
 
 
-def to_svg(chart: Chart, width: int = WIDTH, height: int = HEIGHT) -> str:
+def to_svg(chart: Chart) -> str:
     """The figure as a standalone SVG document, titled, on white paper: no style sheet, no script."""
-    keys, top = _legend(chart, width)
-    height = _height(chart, width, height + top - 30, top)
-    body = "".join(_draw(chart, width, height, top))
-    paper = f'<rect width="{width}" height="{height}" fill="#ffffff"/>'
-    return _document(width, height, chart.title, f"{paper}{_title(chart, width)}{keys}{body}")
+    keys, top = _legend(chart, WIDTH)
+    height = _height(chart, WIDTH, HEIGHT + top - 30, top)
+    body = "".join(_draw(chart, WIDTH, height, top))
+    paper = f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>'
+    return _document(WIDTH, height, chart.title, f"{paper}{_title(chart, WIDTH)}{keys}{body}")
 
 
-def to_svg_grid(charts: Sequence[Chart], columns: int = 3, width: int = 300, height: int = 190) -> str:
+def to_svg_grid(charts: Sequence[Chart]) -> str:
     """Small multiples in one SVG document."""
-    full = (columns * width, max(math.ceil(len(charts) / columns), 1) * height)
+    full = (COLUMNS * SMALL_WIDTH, max(math.ceil(len(charts) / COLUMNS), 1) * SMALL_HEIGHT)
     parts = [f'<rect width="{full[0]}" height="{full[1]}" fill="#ffffff"/>']
     for i, chart in enumerate(charts):
-        place = f"translate({i % columns * width} {i // columns * height})"
-        body = "".join(_draw(chart, width, height, top=30))
-        parts.append(f'<g transform="{place}">{_title(chart, width)}{body}</g>')
+        place = f"translate({i % COLUMNS * SMALL_WIDTH} {i // COLUMNS * SMALL_HEIGHT})"
+        body = "".join(_draw(chart, SMALL_WIDTH, SMALL_HEIGHT, top=30))
+        parts.append(f'<g transform="{place}">{_title(chart, SMALL_WIDTH)}{body}</g>')
     return _document(full[0], full[1], "Reward components", "".join(parts))
 
 

@@ -19,6 +19,7 @@ from webapp.base.statistics.proportions import Interval
 LEVEL = 0.95
 RESAMPLES = 2000
 TRIMMED = 0.25
+POWER = 0.8
 Strata = tuple[tuple[float, ...], ...]
 """The values of each task's runs."""
 
@@ -112,8 +113,8 @@ def _bootstrap(samples: Strata, statistic: Callable[..., Any]) -> Interval | Non
     return Interval(low, high)
 
 
-def detectable_difference(deviation: float, pairs: int, alpha: float, power: float = 0.8) -> float | None:
-    """The smallest mean difference that a two-sided test of this many pairs finds with this power, where the pairs'
+def detectable_difference(deviation: float, pairs: int, alpha: float) -> float | None:
+    """The smallest mean difference that a two-sided test of this many pairs finds with a power of 0.8, where the pairs'
     differences are normal with this deviation. None where no difference, however large, could be found: the sign-flip
     test of n pairs has no p below 2 / 2^n.
     """
@@ -124,7 +125,7 @@ def detectable_difference(deviation: float, pairs: int, alpha: float, power: flo
 
     def miss(shift: float) -> float:
         reached = float(scipy.stats.nct.sf(critical, freedom, shift))  # the other tail is below 1e-4 here
-        return (1.0 if math.isnan(reached) else reached) - power  # SciPy's is not a number far beyond the value
+        return (1.0 if math.isnan(reached) else reached) - POWER  # SciPy's is not a number far beyond the value
 
     shift = float(scipy.optimize.brentq(miss, 0.0, 10 * critical + 10))
     return shift * deviation / math.sqrt(pairs)

@@ -70,9 +70,9 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> Interva
     return Interval(float(found.low), float(found.high))
 
 
-def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """The score interval of a proportion (Wilson, 1927). Raises ValueError without trials."""
-    found = scipy.stats.binomtest(successes, trials).proportion_ci(level, "wilson")
+def wilson(successes: int, trials: int) -> Interval:
+    """The 95% score interval of a proportion (Wilson, 1927). Raises ValueError without trials."""
+    found = scipy.stats.binomtest(successes, trials).proportion_ci(0.95, "wilson")
     return Interval(float(found.low), float(found.high))
 
 
