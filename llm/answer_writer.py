@@ -10,17 +10,14 @@ from llm.errors import ModelError
 from llm.forms import form_of
 from llm.forms.form import Form
 from llm.records import Candidate, Problem, Write
+from llm.reply_buyer import OutOfBudget, ReplyBuyer, group_replies, with_images
 from llm.shortening import Conversation
 from llm.writer import (
     ANSWERS_PER_CANDIDATE,
     LEAST_ANSWERS,
-    OutOfBudget,
     Refused,
-    ReplyBuyer,
     Written,
     context_named,
-    group_replies,
-    with_images,
 )
 
 
@@ -37,7 +34,7 @@ def write(
 
     So is one that was cut off before that: a context of C tokens that gives no answer gives another sample, as often as
     the budget of `llm.writer` allows. `images` are data URLs of the problem's figures; `buyer_fields` are fields of
-    `writer.ReplyBuyer`. Failures are in the result, not raised.
+    `reply_buyer.ReplyBuyer`. Failures are in the result, not raised.
     """
     budget = max(LEAST_ANSWERS, ANSWERS_PER_CANDIDATE * request.count)
     buyer = ReplyBuyer(

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from tests.webapp import arms_study, bench_rows, questionnaire_rows, rows
 from webapp.archive.study_results import read_results
-from webapp.bench.studies import results, results_tables
+from webapp.bench.studies import results, results_charts, results_tables
 from webapp.review import quality
 from webapp.studies.models import Outcome, Participant
 
@@ -72,7 +72,7 @@ def test_people_who_judged_every_arm_are_compared_with_themselves():
     (one,) = outcome.comparisons
     assert (one.design, one.counts, one.difference) == ("paired", (3, 3), pytest.approx(-44 / 3))
     assert "within each participant (paired t test)" in " ".join(outcome.notes)
-    lines = [series for series in results.build_arms_chart(outcome).series if series.quiet]
+    lines = [series for series in results_charts.build_arms_chart(outcome).series if series.quiet]
     assert [series.y for series in lines] == [(300, 280), (310, 295), (290, 281)]
 
 
@@ -86,7 +86,7 @@ def test_three_arms_are_compared_in_pairs_with_correction(staff_client):
         ("OpenLoop", "Eureka"),
     ]
     assert all(one.adjusted > one.p for one in pairs[:1])
-    assert "effects-score" in {chart.slug for chart in results.build_charts(found)}
+    assert "effects-score" in {chart.slug for chart in results_charts.build_charts(found)}
     page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
     assert "Holm-corrected: p" in page and "covers these 3 pairs of arms" in page
 
@@ -171,7 +171,7 @@ def test_scales_between_rounds_without_a_score_have_a_curve_each():
         "B": [2, 3],
     }
     assert [one.mean for one in calm.means["B"].values()] == [4, 3], "as given"
-    assert {chart.slug for chart in results.build_charts(found)} >= {"rounds-felt-1", "rounds-felt-2"}
+    assert {chart.slug for chart in results_charts.build_charts(found)} >= {"rounds-felt-1", "rounds-felt-2"}
 
 
 def test_a_score_given_once_is_of_the_only_arm():

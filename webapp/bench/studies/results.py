@@ -8,7 +8,6 @@ from functools import partial
 from statistics import fmean
 
 from webapp.archive.study_results import Result, RoundScore, read_results
-from webapp.base.charts import Chart, Series
 from webapp.base.statistics.group_tests import Comparison, Group, Mean, compare_groups, summarize_mean
 from webapp.base.statistics.proportions import Interval, format_p
 from webapp.experiments.figures import short_metric
@@ -16,8 +15,6 @@ from webapp.studies.models import Arm, Study
 from webapp.studies.questionnaires.scored import Measured, Rating, ScoredQuestionnaire, list_ratings, list_scored
 
 PEOPLE, PANELS = "participant", "panel"
-JITTER = 0.16
-"""Half the width over which the points of an arm are spread, as a share of the arm's place."""
 
 
 @dataclass(frozen=True)
@@ -243,11 +240,11 @@ def describe_comparison(one: Comparison, pairs: int) -> str:
     parts = [f"{text} (95% interval {format_interval(one.interval)}), n = {describe_counts(one)}"]
     if one.effect is not None:
         parts.append(f"Hedges' g {one.effect:.2f} ({format_interval(one.effect_interval)})")
-    parts.append(f"{one.test}: p {_format_equal(one.p)}")
+    parts.append(f"{one.test}: p {format_equal(one.p)}")
     if pairs > 1 and one.adjusted is not None:
-        parts.append(f"Holm-corrected: p {_format_equal(one.adjusted)}")
+        parts.append(f"Holm-corrected: p {format_equal(one.adjusted)}")
     if one.rank_p is not None:
-        parts.append(f"{one.rank_test}: p {_format_equal(one.rank_p)}")
+        parts.append(f"{one.rank_test}: p {format_equal(one.rank_p)}")
     return f"{'; '.join(parts)}."
 
 
@@ -256,7 +253,7 @@ def _find_obstacle(one: Comparison) -> str:
     return f"an arm has {fewest} value, and a test needs two" if fewest < 2 else "the values do not vary"
 
 
-def _format_equal(p: float) -> str:
+def format_equal(p: float) -> str:
     words = format_p(p)
     return words if words.startswith("<") else f"= {words}"
 
@@ -294,123 +291,3 @@ def explain_tests(comparisons: Sequence[Comparison], unit: str) -> list[str]:
 
 
 # --- figures --------------------------------------------------------------------------------------------------
-
-
-def build_charts(found: StudyResults) -> list[Chart]:
-    charts = []
-    for outcome in found.outcomes:
-        charts.append(build_arms_chart(outcome))
-        if len(outcome.comparisons) > 1 and outcome.explained:
-            charts.append(build_effects_chart(outcome))
-        charts += [build_rounds_chart(one) for one in found.curves if one.measure == outcome.measure.slug]
-    return charts + [build_rounds_chart(one) for one in found.curves if not one.measure]
-
-
-def build_arms_chart(outcome: Outcome) -> Chart:
-    """Every unit's value as a point, and each arm's mean with its interval; lines join the values of one unit."""
-    arms = tuple(outcome.groups)
-    paired = any(one.design == "paired" for one in outcome.comparisons)
-    values = _join_values(outcome) if paired else [_spread_values(outcome)]
-    means = [(index, outcome.means[arm]) for index, arm in enumerate(arms) if arm in outcome.means]
-    summary = Series(
-        "mean with 95% interval",
-        tuple(index + 0.3 for index, _ in means),
-        tuple(one.mean for _, one in means),
-        tuple(one.interval.low if one.interval else None for _, one in means),
-        tuple(one.interval.high if one.interval else None for _, one in means),
-        look="points",
-    )
-    return Chart(
-        slug=f"arms-{outcome.measure.slug}",
-        title=f"{outcome.measure.title} by arm{_summarize_effect(outcome)}",
-        x_label="arm",
-        y_label=outcome.measure.label,
-        series=(*values, summary),
-        categories=arms,
-        covers=outcome.measure.covers,
-    )
-
-
-def _spread_values(outcome: Outcome) -> Series:
-    points = []
-    for index, values in enumerate(outcome.groups.values()):
-        count = len(values)
-        for number, value in enumerate(values.values()):
-            aside = 0.0 if count == 1 else JITTER * (2 * number / (count - 1) - 1)
-            points.append((index - 0.1 + aside, value))
-    x, y = zip(*points, strict=True)
-    return Series(f"one {outcome.unit}", x, y, look="points")
-
-
-def _join_values(outcome: Outcome) -> list[Series]:
-    units = dict.fromkeys(unit for values in outcome.groups.values() for unit in values)
-    series = []
-    for unit in units:
-        own = [(float(i), values[unit]) for i, values in enumerate(outcome.groups.values()) if unit in values]
-        x, y = zip(*own, strict=True)
-        series.append(Series(unit, x, y, quiet=True))
-    return series
-
-
-def _summarize_effect(outcome: Outcome) -> str:
-    """The effect for the title, where there is one; several have a figure of their own."""
-    if len(outcome.comparisons) != 1 or not outcome.explained:
-        return ""
-    (one,) = outcome.comparisons
-    if one.p is None or one.interval is None:
-        return ""
-    low, high = format_number(one.interval.low), format_number(one.interval.high)
-    difference = f"{one.second} \u2212 {one.first} = {format_number(one.difference)} [{low}, {high}]"
-    return f": {difference}, p {_format_equal(one.p)}"
-
-
-def build_effects_chart(outcome: Outcome) -> Chart:
-    """The difference of each pair of arms with its interval."""
-    pairs = outcome.comparisons
-    return Chart(
-        slug=f"effects-{outcome.measure.slug}",
-        title=f"{outcome.measure.title}: differences of means with 95% intervals",
-        x_label="pair of arms",
-        y_label=f"difference, {outcome.measure.label}",
-        series=(
-            Series(
-                "difference with 95% interval",
-                tuple(map(float, range(len(pairs)))),
-                tuple(one.difference for one in pairs),
-                tuple(one.interval.low if one.interval else None for one in pairs),
-                tuple(one.interval.high if one.interval else None for one in pairs),
-                look="points",
-            ),
-        ),
-        categories=tuple(f"{one.second} \u2212 {one.first}" for one in pairs),
-        covers=(0,),
-        reference=0,
-        sideways=True,
-    )
-
-
-def build_rounds_chart(curve: RoundCurve) -> Chart:
-    """One line per arm over the rounds."""
-    series = []
-    for arm, means in curve.means.items():
-        bounds = [one.interval for one in means.values()]
-        series.append(
-            Series(
-                arm,
-                tuple(map(float, means)),
-                tuple(one.mean for one in means.values()),
-                tuple(one.low if one else None for one in bounds),
-                tuple(one.high if one else None for one in bounds),
-            )
-        )
-    last = max((number for means in curve.means.values() for number in means), default=2)
-    return Chart(
-        slug=curve.slug,
-        title=f"{curve.title} by arm: mean with 95% interval",
-        x_label="round",
-        y_label=curve.label,
-        series=tuple(series),
-        x_range=(1, max(2, last)),
-        whole_x=True,
-        covers=curve.covers,
-    )

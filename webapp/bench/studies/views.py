@@ -15,7 +15,7 @@ from webapp.audit import record
 from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
-from webapp.bench.studies import lineage, overview, paper_figures, reliability, results, results_tables
+from webapp.bench.studies import lineage, overview, paper_figures, reliability, results, results_charts, results_tables
 from webapp.bench.studies.forms import MOST_AT_ONCE, InviteForm, StatusForm
 from webapp.bench.studies.status import set_status
 from webapp.bench.studies.wizard import STEPS
@@ -70,7 +70,7 @@ def _describe_results(row: Study, answers: reliability.Answers) -> dict[str, Any
         "results": found,
         "result_figures": [
             draw_figure(chart, f"{reverse('bench:study', args=[row.pk])}{chart.slug}", 480, 260, titled=True)
-            for chart in results.build_charts(found)
+            for chart in results_charts.build_charts(found)
         ],
         "result_tables": [(results_tables.HEADINGS[slug], table) for slug, table in tables.items()],
     }
@@ -133,7 +133,7 @@ def study_file(request: HtmxHttpRequest, pk: int, name: str, ending: str) -> Htt
     tables |= results_tables.build_tables(row, found, answers.quality)
     if name in tables:
         return respond_with_table(tables[name], ending)
-    charts = [*results.build_charts(found), *paper_figures.build_charts(answers)]
+    charts = [*results_charts.build_charts(found), *paper_figures.build_charts(answers)]
     shown = [chart for chart in charts if chart.slug == name]
     if not shown:
         raise Http404(f"{row} has no {name}.{ending}.")

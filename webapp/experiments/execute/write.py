@@ -9,6 +9,7 @@ from functools import partial
 from llm import answer_writer, records, writer
 from llm.backend import ChatBackend, OnReply, Reply, Watch
 from llm.forms import form_of
+from llm.reply_buyer import StopCheck
 from simulation import catalog
 from trainer import launch
 from trainer.records import apply_overrides
@@ -63,7 +64,7 @@ class WriterArguments:
 
     saved: Sequence[Reply]
     on_call: OnReply
-    stop_check: writer.StopCheck
+    stop_check: StopCheck
     room: int
     watch: Watch
 
