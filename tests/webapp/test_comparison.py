@@ -22,7 +22,7 @@ from tests.webapp import fake_workers
 from tests.webapp.comparison_plans import finish_plan, plan_of
 from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from webapp.bench.experiments import overview
-from webapp.comparisons import experiment_results, foreground
+from webapp.comparisons import experiment_results, foreground, pace
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.plan import Plan
 from webapp.experiments import headless, loop
@@ -105,15 +105,15 @@ def test_how_far_it_is(finished_plan: Plan, django_assert_max_num_queries: Any) 
         now = foreground.read_state(finished_plan)
     assert (now.finished, now.experiments, now.candidates, now.budget) == (3, 4, 18, 24)
     quick = ("Cartpole", "quick")
-    pace = experiment_results.measure_seconds_per_candidate(finished_plan, [quick])[quick]
-    assert now.seconds_left == pytest.approx(6 * pace)
+    taken = pace.measure_seconds_per_candidate(finished_plan, [quick])[quick]
+    assert now.seconds_left == pytest.approx(6 * taken)
     wider = replace(finished_plan, tasks=("Cartpole", "Ant"))
     with django_assert_max_num_queries(4):  # nor tasks
         assert foreground.read_state(wider).seconds_left is None
     Experiment.objects.filter(
         public_id__in=[finished_plan.public_id(c) for c in finished_plan.cells() if c.index == 0]
     ).update(task="Ant")
-    paces = experiment_results.measure_seconds_per_candidate(wider, wider.settings)
+    paces = pace.measure_seconds_per_candidate(wider, wider.settings)
     assert paces.keys() == {quick, ("Ant", "quick")}
     assert foreground.read_state(wider).seconds_left == pytest.approx(6 * paces[quick] + 24 * paces["Ant", "quick"])
 
@@ -132,11 +132,11 @@ def test_time_left_counts_everything_that_this_model_took_on_this_task(db: None)
         for kind, seconds in (("write", 10), ("train", 60), ("ask", 4), ("film", 7))
     )
     assert row.jobs.filter(kind="ask").exists()
-    measured = experiment_results.measure_seconds_per_candidate(plan, [("Cartpole", "quick"), ("Ant", "quick")])
+    measured = pace.measure_seconds_per_candidate(plan, [("Cartpole", "quick"), ("Ant", "quick")])
     assert measured == pytest.approx({("Cartpole", "quick"): total / 6})
     other = LanguageModel.objects.create(name="slow", kind="openai", base_url="http://x.example/v1", model="m")
     slow = plan_of(parse_arm("icpl:k=2", 6), model=other)
-    assert experiment_results.measure_seconds_per_candidate(slow, slow.settings) == {}
+    assert pace.measure_seconds_per_candidate(slow, slow.settings) == {}
 
 
 # --- carrying it through -------------------------------------------------------------------------------------------
