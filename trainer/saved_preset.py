@@ -42,6 +42,18 @@ def read_preset(job_dir: Path, job: TrainJob) -> AnyPreset:
     return preset_of(job, saved)
 
 
+def is_of_this_job(checkpoint: str, fingerprint: str, job: TrainJob) -> bool:
+    """Whether a checkpoint with this fingerprint was made for the job. Raises ValueError where it was not, and the job
+    has answers about pairs that nobody would ask again: an earlier version began it and saved no preset.
+    """
+    if checkpoint != fingerprint and any(one and one.outside for one in job.preferences):
+        raise ValueError(
+            "its preset has changed since an earlier version began this training, and the answers about its pairs do "
+            "not fit another one: begin the experiment again"
+        )
+    return checkpoint == fingerprint
+
+
 def preset_file(job_dir: Path) -> Path:
     """Where a run that has begun keeps its preset."""
     return job_dir / "checkpoints" / "preset.json"

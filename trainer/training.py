@@ -45,7 +45,7 @@ from trainer.records import (
     write_json,
 )
 from trainer.rollouts import record_rollouts
-from trainer.saved_preset import read_preset
+from trainer.saved_preset import is_of_this_job, read_preset
 from trainer.scoring import Scorer
 from trainer.traces import Series, write_table
 
@@ -107,7 +107,7 @@ class Lockstep:
         Raises ValueError when a checkpoint cannot be used here, and BridgeError when the engine's worker is lost.
         """
         saved = checkpoint.load(self.folder / "checkpoint.pt")
-        if saved is not None and saved["job"] == self._fingerprinted:
+        if saved is not None and is_of_this_job(saved["job"], self._fingerprinted, self.job):
             self.candidates = [Candidate.from_state(state) for state in saved["candidates"]]
             self.iteration, self.seconds = saved["iteration"], saved["seconds"]
             self._set_worlds(saved.get("worlds", self.preset.worlds))

@@ -1,7 +1,7 @@
 """What a task's revision stands for, as numbers: `python -m tests.simulation.revisions TASK ...` saves today's.
 
-Of the model: what a training's physics reads, rounded, without names and looks. Of the code: every number in it. Of
-both together: three steps from a fixed start, to be compared with a tolerance.
+Of the model: what a training's physics reads, rounded, without names and looks. Of the code: what it does, without
+imports, annotations and docstrings. Of both together: three steps from a fixed start, to be compared with a tolerance.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ MODEL = {
     "forcelimited forcerange actlimited actrange",
     "constraints": "eq: type obj1id obj2id active0 solref solimp data",
     "tendons": "tendon: limited range solref_lim solimp_lim margin stiffness damping frictionloss lengthspring",
+    "paths of tendons": "wrap: type objid prm",
+    "meshes": "mesh: vert",
     "pairs": "pair: geom1 geom2 dim solref solimp margin gap friction",
     "sensors": "sensor: type objtype objid reftype refid cutoff",
     "sites": "site: bodyid type size pos quat",
@@ -57,7 +59,7 @@ def describe(task: str) -> dict[str, Any]:
     parts["start"] = digest([model.qpos0, model.qpos_spring, model.key_qpos, model.exclude_signature])
     parts["options"] = digest([getattr(model.opt, name) for name in OPTIONS.split()])
     parts["episode"] = digest([info.control_dt, info.substeps, info.episode_steps])
-    parts["numbers in the code"] = digest(read_numbers(info.folder))
+    parts["code"] = shorten(read_code(info.folder))
     return {"revision": info.revision, "parts": parts, "steps": sum_steps(task)}
 
 
@@ -70,19 +72,53 @@ def read_arrays(model: mujoco.MjModel, fields: str) -> list[Any]:
 def digest(values: Iterable[Any]) -> str:
     """Of arrays and numbers, rounded."""
     rounded = [(np.round(np.asarray(value, dtype=np.float64), DIGITS) + 0.0).tolist() for value in values]
-    return hashlib.sha256(json.dumps(rounded).encode()).hexdigest()[:8]
+    return shorten(rounded)
 
 
-def read_numbers(folder: str) -> list[float]:
-    """Every number in the code of the task's hidden half and of what it is derived from, in ascending order: it does
-    not matter where they are written and what they are called.
-    """
+def shorten(values: list[Any]) -> str:
+    """The beginning of a hash of these."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:8]
+
+
+class Bare(ast.NodeTransformer):
+    """Code without what changes nothing of what it does."""
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        return None
+
+    visit_ImportFrom = visit_Import
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if text else self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        node.annotation = ast.Constant(0)
+        return self.generic_visit(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+
+def read_code(folder: str) -> list[str]:
+    """The kinds, names and values in the code of the task's hidden half and of what it is derived from."""
     module = importlib.import_module(f"simulation.tasks.{folder}.task")
     bases = inspect.getmro(module.Task) if hasattr(module, "Task") else ()
-    modules = {module} | {sys.modules[base.__module__] for base in bases if base.__module__.startswith("simulation.")}
-    nodes = [node for one in modules for node in ast.walk(ast.parse(inspect.getsource(one)))]
-    constants = [node.value for node in nodes if isinstance(node, ast.Constant)]
-    return sorted(float(value) for value in constants if type(value) in (int, float))
+    others = {base.__module__ for base in bases if base.__module__.startswith("simulation.")} - {module.__name__}
+    trees = [ast.parse(inspect.getsource(one)) for one in (module, *(sys.modules[name] for name in sorted(others)))]
+    nodes = [node for tree in trees for node in ast.walk(Bare().visit(tree)) if not isinstance(node, ast.expr_context)]
+    said = [(type(node).__name__, [v for _, v in ast.iter_fields(node) if not holds_nodes(v)]) for node in nodes]
+    return [f"{kind} {values}" for kind, values in said]
+
+
+def holds_nodes(value: object) -> bool:
+    """Whether a field holds parts of the code, or nothing: Python's versions differ in what they leave out."""
+    return value is None or isinstance(value, ast.AST | list)
 
 
 def sum_steps(task: str) -> list[float]:

@@ -1,6 +1,7 @@
 """A task that changes gets a higher revision: what a training would notice is saved beside it."""
 
 import inspect
+import sys
 
 import pytest
 
@@ -44,8 +45,24 @@ def test_a_change_is_named(monkeypatch):
     monkeypatch.setattr(tabletop, "HINGE_STEP", 0.11)
     assert find_changes(saved, describe("PickCube")) == ["what the first steps give"]
     monkeypatch.undo()
-    monkeypatch.setattr(inspect, "getsource", lambda module: "GRASP_FORCE = 0.6")
-    assert find_changes(saved, describe("PickCube")) == ["numbers in the code"]
+    assert find_changes(saved, describe("PickCube")) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("apart <= GOAL_NEAR", "apart >= GOAL_NEAR", ["code"]),
+        ("up to 0.3 m above", "at most 0.3 m above", []),
+        ("env: Worlds) -> Tensor", "env) -> Any", []),
+        ("GOAL_NEAR = 0.025", "GOAL_NEAR: float = 0.025", ["code"]),
+        ("GOAL_NEAR = 0.025", "GOAL_NEAR = 0.026", ["code"]),
+    ],
+)
+def test_a_change_of_the_code_is_found_and_one_of_its_words_is_not(monkeypatch, old, new, found):
+    saved, read = describe("PickCube"), inspect.getsource
+    assert old in read(sys.modules["simulation.tasks.pick_cube.task"])
+    monkeypatch.setattr(inspect, "getsource", lambda module: read(module).replace(old, new))
+    assert find_changes(saved, describe("PickCube")) == found
 
 
 @pytest.mark.parametrize("asked", [("PickCube",), ("PushCube", "PickCube")])

@@ -9,8 +9,9 @@ import torch
 from simulation import catalog
 from simulation.catalog import Preset
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
+from trainer.preferences.settings import Preferences
 from trainer.records import TrainJob, preset_of
-from trainer.saved_preset import keep_preset, preset_file, read_preset
+from trainer.saved_preset import is_of_this_job, keep_preset, preset_file, read_preset
 
 JOB = TrainJob("Cartpole", CARTPOLE[:1], overrides=SHORT, film_at=())
 
@@ -81,3 +82,12 @@ def test_a_damaged_file_is_named(tmp_path, text):
     preset_file(tmp_path).write_text(text)
     with pytest.raises(ValueError, match=r"preset.json is damaged: remove the folder \S+checkpoints to start this run"):
         keep_preset(tmp_path, JOB)
+
+
+def test_a_training_with_answers_of_people_does_not_start_over():
+    outside = Preferences("prefppo", budget=4, segment=4, outside=True)
+    answered = replace(JOB, preferences=(outside,))
+    assert is_of_this_job("a", "a", answered) and is_of_this_job("a", "a", JOB)
+    assert not is_of_this_job("b", "a", JOB)
+    with pytest.raises(ValueError, match="its preset has changed .* begin the experiment again"):
+        is_of_this_job("b", "a", answered)
