@@ -37,6 +37,8 @@ def compute_reward(right_hand_pos, left_hand_pos, right_hand_ff_pos, left_hand_t
 
 
 GOOD = {
+    "BlockStack": write_pair("block_right_handle_pos", "block_left_handle_pos", "block_left_handle_pos - goal_pos"),
+    "BottleCap": write_pair("bottle_cap_pos", "bottle_pos", "bottle_cap_up - bottle_cap_pos"),
     "CatchAbreast": write_pair("object_pos", "goal_pos", "object_pos - goal_pos"),
     "CatchUnderarm": write_pair("goal_pos", "object_pos", "goal_pos - object_pos"),
     "DoorCloseOutward": write_pair(

@@ -15,6 +15,8 @@ from tests.simulation.syntax import check_syntax
 
 PRINTED = {
     "Over": (398, 40, 75),
+    "BlockStack": (428, 52, 250),
+    "BottleCap": (420, 52, 125),
     "CatchAbreast": (422, 52, 150),
     "CatchUnderarm": (422, 52, 75),
     "DoorCloseOutward": (417, 52, 250),

@@ -147,3 +147,42 @@ def test_a_hand_that_leaves_its_place_ends_the_episode():
     hands = Hands("CatchAbreast")
     hands.push(12, np.array([0.0, 1.0, 0, 0, 0, 0]), (bend(), bend()))
     assert hands.step.terminated.item() and not hands.solved
+
+
+@pytest.mark.parametrize(("lift", "good"), [(0.05, True), (0.0, False)])
+def test_the_red_block_is_set_on_the_green_one(lift, good):
+    """The right hand pushes its block to the middle, the left one grasps the other and lifts it, or only drags it."""
+    hands = Hands("BlockStack")
+    down, back = (math.pi, 0, math.pi), (math.pi, 0, 0)
+    above, at = ((0.02, -0.12, 0.69), back), ((0.02, -0.12, 0.66), back)
+    open_hand = bend((0.02, 0.32), (0.14, 0.22, -0.13, 0.74, 0), (0, -0.55))
+    hands.move(25, ((0, 0.16, 0.65), down), above, (bend(0.5), open_hand))
+    hands.move(15, None, at)
+    hands.move(5, ((0, 0.1, 0.65), down))
+    hands.move(45, shapes=(None, bend((1.15, 0.72), (0.14, 0.75, -0.13, 0.74, -0.92), (0, -0.55))))
+    hands.move(30, None, ((0.02, -0.12, 0.66 + lift), back))
+    hands.move(60, None, ((0.02, -0.03, 0.66 + lift), back))
+    assert hands.solved is good and not hands.ended
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_cap_is_pulled_off(good):
+    """The left hand grips the bottle; the right one closes around the cap and draws it off, or only holds it."""
+    hands = Hands("BottleCap")
+    down, tilted = (0.5, math.pi, math.pi), (0, 0.87, 0)
+    grip = bend((1.03, 1.16), (0.82, 0.18, 0, 0.12, -0.19), (0, 0.16))
+    shapes = [bend(0.55, (1.0, 0, 0, 0.23, 0), (0, 0.08)), bend((1.36, 1.26), (1.0, 0.82, 0, 0.23, -0.04), (0, 0.08))]
+    left = hands.get("left_hand_pos") + [0.02, 0.03, 0.01], tilted
+    for _ in range(30):
+        place = hands.get("bottle_cap_pos") + [-0.01, -0.02, -0.01]
+        hands.move(1, (place, down), left, (shapes[0], grip))
+    hands.move(17, (place, down))
+    hands.move(14, shapes=(shapes[1], None))
+    hands.move(64, (place + 0.07 * good * np.array([-0.64, 0, 0.76]), down))
+    assert hands.solved is good
+
+
+def test_a_bottle_that_is_not_held_is_dropped():
+    hands = Hands("BottleCap")
+    hands.move(60, None, ((0.1, -0.6, 0.38), (0, 0.87, 0)))
+    assert hands.step.terminated.item() and not hands.solved
