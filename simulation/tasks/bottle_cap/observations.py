@@ -9,7 +9,8 @@ def compute_observations(env: Any) -> None:
     """Run after every control step (1/60 s). All tensors are float32, one row per environment; world frame, z up.
 
     The bottle begins at (0.015, -0.6, 0.513) and leans towards -x by 0.7 rad, in the palm of the left hand, whose
-    fingers point along -y. Its cap is 15 cm along its axis. The right hand's fingers point along +y and up, its palm looks down.
+    fingers point along -y. Its cap is 15 cm along its axis. The right hand's fingers point along +y and up,
+    its palm looks down.
 
     env.right_hand_pos, env.left_hand_pos: (num_envs, 3), the middle of each palm in m
     env.right_hand_rot, env.left_hand_rot: (num_envs, 4), its quaternion xyzw; fingers point along the palm's z axis,
