@@ -105,7 +105,7 @@ def test_the_documented_figures_are_those_of_the_documented_file(options):
     page = (ROOT / "docs" / "benchmarks.md").read_text()
     options.budget, options.experiments, options.iterations, options.worlds = 18, 10, 25, 16
     rows = controls.read_rows(ROOT / "docs" / "comparisons" / "controls-cartpole.csv", options)
-    for by in ("rts", "last_round"):
+    for by in controls.COUNTED:
         options.by = by
         claims = [part.splitlines() for part in controls.describe(controls.build_plan(options), rows, by)]
         claims = [lines[-1].split("|")[1:6] for lines in claims if lines[0].startswith("| difference")]
