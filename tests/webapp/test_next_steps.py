@@ -1,12 +1,14 @@
 """What one can do with what has finished: duplicate, next seed, a vote between winners."""
 
 import html as markup
+from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.urls import reverse
 
+from simulation import catalog
 from tests.webapp import bench_rows, fake_workers, rows
 from trainer.preferences.settings import Preferences
 from trainer.records import CandidateResult, TrainResult
@@ -275,6 +277,18 @@ def test_learning_on_from_a_winner_that_is_gone_fails_with_the_reason(staff):
     request.experiment.refresh_from_db()
     start = warm_start.find_start(request)
     assert start is not None and not warm_start.fetch_start(request, start)
+
+
+def test_learning_on_with_settings_that_are_gone_is_refused(staff, monkeypatch):
+    row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
+    cartpole = catalog.task("Cartpole")
+    others = {name: preset for name, preset in cartpole.presets.items() if name != row.preset}
+    monkeypatch.setitem(catalog.tasks(), "Cartpole", replace(cartpole, presets=others))
+    text = read(staff, reverse("bench:experiment", args=[row.public_id]))
+    assert "Retrain the winner" in text and "Learn on from pairs" not in text
+    learn_on(staff, row)
+    assert "has no settings “quick” any more" in read(staff, reverse("bench:experiment", args=[row.public_id]))
+    assert Experiment.objects.count() == 1
 
 
 @pytest.mark.parametrize("values", [{"method": "pebble"}, {"method": "icpl"}, {"queries": "7"}, {"queries": "many"}])

@@ -131,6 +131,8 @@ def explain_learning_refusal(experiment: Experiment) -> str:
         return "There is no policy of a winner to go on with."
     if experiment.asks_pairs or experiment.retrains_id:
         return "Learning from pairs goes on from the winner of a search."
+    if experiment.preset not in catalog.task(experiment.task).presets:
+        return f"{experiment.task_title} has no settings “{experiment.preset}” any more: its policy learned with them."
     return "" if experiment.task_info.metric else f"{experiment.task_title} has no metric that a teacher could compare."
 
 
