@@ -1,5 +1,6 @@
 """`./prefine learn`: what it makes of its options, and a short run in a process of its own."""
 
+import shutil
 import subprocess
 
 import pytest
@@ -38,9 +39,26 @@ def test_learning_goes_on_from_a_program_and_a_policy(tmp_path):
     job, _ = make_job(options)
     assert job.preferences == (Preferences(truth="metric", prior=True),) and job.warm and job.sources == ("a program",)
     copy_policy(policy, tmp_path / "out", job)
+    copy_policy(policy, tmp_path / "out", job)
+    policy.write_bytes(b"another policy")
+    with pytest.raises(ValueError, match="out began from another policy than .*winner.pt: name another folder"):
+        copy_policy(policy, tmp_path / "out", job)
     policy.unlink()
     copy_policy(policy, tmp_path / "out", job)
     assert (tmp_path / "out" / WARM).read_bytes() == b"a policy", "an interrupted run goes on without the file"
+
+
+def test_a_copy_of_a_policy_that_ends_half_way_is_not_taken_for_it(tmp_path, monkeypatch):
+    def fill_disk(source, target):
+        target.write_bytes(source.read_bytes()[:2])
+        raise OSError("No space left on device")
+
+    policy = tmp_path / "winner.pt"
+    policy.write_bytes(b"a policy")
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
+        patch.setattr(shutil, "copyfile", fill_disk)
+        copy_policy(policy, tmp_path / "out", make_job(_options(["--task", "Cartpole"]))[0])
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 @pytest.mark.parametrize("option", ["--reward", "--prior"])

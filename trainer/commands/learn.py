@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import filecmp
+import os
 import shutil
 import sys
 import time
@@ -137,14 +139,24 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
 
 
 def copy_policy(policy: Path, folder: Path, job: TrainJob) -> None:
-    """Put the policy into the training's folder, unless an interrupted run left it there. Raises ValueError."""
+    """Put the policy into the training's folder, unless an interrupted run left it there, which goes on without the
+    file. Raises ValueError where that run began from another policy, or where there is none.
+    """
     target = folder / WARM
+    if target.exists() and policy.is_file() and not filecmp.cmp(policy, target, shallow=False):
+        raise ValueError(f"the run in {folder} began from another policy than {policy}: name another folder with --out")
     if target.exists():
         return
     if not policy.is_file():
         raise ValueError(f"{policy} is no file: give a checkpoints/policies/<candidate>.pt of a run on {job.task}")
     folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(policy, target)
+    temporary = target.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        shutil.copyfile(policy, temporary)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise
+    os.replace(temporary, target)
 
 
 if __name__ == "__main__":
