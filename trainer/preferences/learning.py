@@ -106,9 +106,8 @@ class PreferenceTraining:
         self.sums = {group: (0.0, 0) for group in groups}
         learned = [row for row, has in enumerate(self._learned) if has]
         if learned:
-            found = self._model.predict(
-                learned, torch.stack([self._priors.in_units(row, inputs[row]) for row in learned])
-            )
+            taken = torch.stack([self._priors.in_units(row, inputs[row]) for row in learned])
+            found = self._model.predict(learned, taken)
             for row, values in zip(learned, found, strict=True):
                 values = self._priors.unit(row) * values
                 self.sums[groups[row]] = (float(values.sum(dtype=torch.float64)), values.numel())
@@ -161,6 +160,8 @@ class PreferenceTraining:
         """Answer and learn in the rows that ask, after this many iterations; their candidates. `outside`: candidate ->
         the answers of all its sessions so far, where no teacher gives them.
         """
+        if not self.asks:
+            return []
         before = self._model.freeze()
         asked = {
             row: self._answer(row, query, iteration, (outside or {}).get(self.groups[row]))
@@ -243,8 +244,7 @@ class PreferenceTraining:
         self._learned = list(state["learned"])
         if "queries" in state:
             self._queries = [None if saved is None else Query(*saved) for saved in state["queries"]]
-        saved_ones = state.get("discriminators", ())  # files of earlier versions have none
-        for discriminator, saved in zip(self._discriminators, saved_ones, strict=False):
+        for discriminator, saved in zip(self._discriminators, state.get("discriminators", ()), strict=False):
             if discriminator is not None:
                 discriminator.load_state_dict(saved)
         self.sessions = [[Session(**session) for session in held] for held in state["sessions"]]

@@ -93,6 +93,14 @@ def test_every_answer_of_the_budget_is_asked_for_and_the_figures_are_written(sev
     assert traced == set(result.candidates[1].trace), "its reward function is traced, though it trains nothing"
 
 
+def test_no_model_is_copied_where_no_session_is_due(monkeypatch):
+    job = ppo(FEW)
+    training = PreferenceTraining(catalog.task("Cartpole"), preset_of(job), job.preferences, [4])
+    monkeypatch.setattr(training._model, "freeze", lambda: pytest.fail("it was copied"))
+    training.ask(0)
+    assert training.hold_sessions(None, 0) == []
+
+
 def test_skipped_answers_are_no_feedback(tmp_path):
     """The authors' code counts them: its budget is spent on answers that were never given."""
     never = replace(FEW, skip=50.0)
