@@ -3,12 +3,14 @@
 The program is the candidate's own reward function, as ICPL writes it. It works on more than observations, so what it
 gave for a step is kept beside the step's inputs, as their last column. The reward model learns what the answers say
 beyond it: two segments are compared by the sums of program / unit + model. `unit` is the deviation of the program's
-rewards before the first session, so that a step of the model, in (-1, 1), weighs as much as they vary. Until then the
-program alone is the reward; nothing is explored by particle entropy.
+rewards before the first session, so that a step of the model, in (-1, 1), weighs as much as they vary; of a program
+that hardly varies, such as a bonus for staying up, it is the size of their mean. Until the first session the program
+alone is the reward; nothing is explored by particle entropy.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +25,18 @@ from trainer.preferences.reward_model import RewardModel
 from trainer.preferences.segments import Segments
 from trainer.preferences.settings import Preferences
 
+LEAST_SHARE = 0.01
+"""A deviation below this share of the mean is no measure of what the program says."""
+NOTHING = 1e-6
+"""Rewards of this size are none."""
+
+
+def measure_unit(mean: float, variance: float) -> float:
+    """What one step of a model weighs beside a program whose rewards have this mean and variance."""
+    deviation = math.sqrt(variance)
+    unit = deviation if deviation >= LEAST_SHARE * abs(mean) else abs(mean)
+    return unit if unit > NOTHING else 1.0
+
 
 class Priors:
     """The programs of R rows, of which some have one."""
@@ -33,10 +47,17 @@ class Priors:
         self.columns = int(any(self.rows))
         """Columns that inputs have beside observations and actions."""
         self._programs = [RunningNormalizer(1, 1, device) for _ in wanted]
+        self._measured = [True for _ in wanted]
+        """Whether `measure_unit` gives a row's unit; a training that began before it was there goes on without."""
 
     def unit(self, row: int) -> float:
         """What the row's model is multiplied by; 1 without a program."""
-        return float(self._programs[row].scale[0, 0]) if self.rows[row] else 1.0
+        if not self.rows[row]:
+            return 1.0
+        program = self._programs[row]
+        if not self._measured[row]:
+            return float(program.scale)
+        return measure_unit(float(program.mean), float(program.variance))
 
     def extend(self, inputs: Tensor, programs: Tensor) -> Tensor:
         """Inputs (R, B, F) with what the programs gave (R, B) as their last column, where any row has one."""
@@ -80,13 +101,16 @@ class Priors:
 
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only; inputs keep their columns."""
-        self.rows, self._programs = [self.rows[row] for row in rows], [self._programs[row] for row in rows]
+        for name in ("rows", "_programs", "_measured"):
+            setattr(self, name, [getattr(self, name)[row] for row in rows])
 
     def state_dict(self) -> list[dict[str, Any]]:
         """Everything that a continuation needs."""
-        return [one.state_dict() for one in self._programs]
+        pairs = zip(self._programs, self._measured, strict=True)
+        return [one.state_dict() | {"measured": measured} for one, measured in pairs]
 
     def load_state_dict(self, state: Sequence[dict[str, Any]]) -> None:
         """Continue from a state_dict; files of earlier versions, which had no programs, hold none."""
-        for one, saved in zip(self._programs, state, strict=False):
-            one.load_state_dict(saved)
+        for row, saved in enumerate(state):
+            self._programs[row].load_state_dict(saved)
+            self._measured[row] = saved.get("measured", False)

@@ -17,6 +17,7 @@ from tests.trainer.preferences.test_learning import (
 )
 from tests.trainer.test_lockstep import shard, trained
 from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
+from trainer.preferences.prior import Priors
 from trainer.preferences.reward_model import Labels, RewardModel
 from trainer.preferences.settings import Preferences
 from trainer.records import fingerprint_job, preset_of, shard_folder
@@ -41,6 +42,55 @@ def test_the_model_learns_what_the_answers_say_beyond_the_program():
     torch.testing.assert_close(alone, plain.view(3, 64, 2) + program.sum((-1, -2)), atol=1e-5, rtol=1e-5)
     (fit,) = model.fit([0], [Labels(inputs, valid, torch.nn.functional.one_hot(better, 2).float())], 2000)
     assert fit.accuracy > 0.8
+
+
+@pytest.mark.parametrize(
+    ("rewards", "unit"),
+    [
+        (torch.ones(160), 1.0),
+        (torch.full((160,), -1e-3), 1e-3),
+        (1000.0 + torch.linspace(-1, 1, 160), 1000.0),
+        (1e-5 * torch.tensor([1.0, -1.0]).repeat(80), 1e-5),
+        (1.0 + 0.1 * torch.tensor([1.0, -1.0]).repeat(80), 0.1),
+        (torch.zeros(160), 1.0),
+        (torch.full((160,), 1e-9), 1.0),
+    ],
+)
+def test_a_model_weighs_as_much_as_the_program_varies_or_is(rewards, unit):
+    priors = Priors([PRIOR])
+    priors.observe(0, rewards)
+    assert priors.unit(0) == pytest.approx(unit, rel=1e-3)
+    again = Priors([PRIOR])
+    again.load_state_dict(priors.state_dict())
+    assert again.unit(0) == priors.unit(0)
+
+
+def test_a_training_that_began_with_the_unit_of_before_keeps_it():
+    priors = Priors([FEW, PRIOR])
+    priors.observe(1, torch.ones(160))
+    earlier = [{name: saved[name] for name in ("mean", "variance", "count")} for saved in priors.state_dict()]
+    went_on = Priors([FEW, PRIOR])
+    went_on.load_state_dict(earlier)
+    saved_again = Priors([FEW, PRIOR])
+    saved_again.load_state_dict(went_on.state_dict())
+    saved_again.keep([1])
+    assert went_on.unit(1) == saved_again.unit(0) == pytest.approx(1e-5**0.5)
+
+
+def test_answers_outvote_a_program_that_hardly_varies():
+    """Steps with x > 0 are better; the program says 1 at each, and less by one in a thousand where x > 0."""
+    x = torch.randn(64, 2, 5, 1, generator=torch.Generator().manual_seed(3))
+    program = 1.0 - 1e-3 * (x > 0)
+    priors = Priors([PRIOR])
+    priors.observe(0, program.flatten())
+    inputs = priors.in_units(0, torch.cat((x, program), dim=-1))
+    better = (x > 0).sum((-1, -2)).argmax(1)
+    model = RewardModel(1, [1], prior=True)
+    labels = Labels(inputs, torch.ones(64, 2, 5, dtype=torch.bool), torch.nn.functional.one_hot(better, 2).float())
+    model.fit([0], [labels], 300)
+    learned = priors.unit(0) * model.predict([0], inputs.view(1, -1, 2))[0]
+    good = learned[x.flatten() > 0.5].mean() - learned[x.flatten() < -0.5].mean()
+    assert good > 0.1, "the policy is rewarded for what was answered"
 
 
 def test_before_the_first_session_the_program_is_the_reward_and_afterwards_both_are(tmp_path):
