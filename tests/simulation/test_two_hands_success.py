@@ -104,8 +104,8 @@ def test_both_hands_turn_the_cup_further_than_one(good):
     assert 2 * math.atan2(*hands.get("object_rot")[2:]) == pytest.approx(2.5, abs=0.2), "from 1.57, to -1.57 or 4.71"
     if good:
         hands.move(25, ((0.1, 0.13, 0.68), RIGHT))
-        hands.move(60, None, ((0.147, 0.07, 0.68), LEFT))
-        hands.move(60, None, ((0.147, 0.2, 0.68), LEFT))
+        hands.move(60, None, ((0.142, 0.07, 0.68), LEFT))
+        hands.move(80, None, ((0.142, 0.27, 0.68), LEFT))
     assert hands.solved is good and not hands.ended
 
 
