@@ -9,7 +9,9 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from llm.judges.alignment import read_rating
 from simulation import catalog
@@ -20,15 +22,17 @@ from tests.webapp.fake_workers import advance, create_experiment, do_work
 from tests.webapp.test_comparison_evaluation import run_all
 from trainer.records import TrainJob
 from webapp.base.store import store
+from webapp.bench.comparisons.alignment import list_rows
 from webapp.bench.experiments.next_steps import find_next_steps
 from webapp.bench.votes.pair_sources import list_sources
 from webapp.comparisons import csv_tables, experiment_results, report
 from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.management.commands.align import find_targets
 from webapp.comparisons.models import Comparison
 from webapp.experiments import alignment, execute, loop, repeating, request_results
 from webapp.experiments.alignment import Alignment, Order
 from webapp.experiments.execute.train import read_outcomes
-from webapp.experiments.models import Clip, Experiment, Iteration, LanguageModel, Request
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, Request
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat"), pytest.mark.slow]
 REWARD = catalog.reference_reward("Cartpole")
@@ -77,6 +81,16 @@ def rate(of: Experiment, ratings: list[list[int | None]], model: LanguageModel |
     return row
 
 
+def trained_once(name: str, **values: object) -> Experiment:
+    """A finished retraining with one policy, which nobody trained."""
+    options = {"reward": REWARD, "episodes": 2, "films": False}
+    given = {"method": "retrain", "options": options, "k": 1, "n": 1, "status": "finished", **values}
+    row = create_experiment(name=name, **given)
+    at = Iteration.objects.create(experiment=row, number=1)
+    Candidate.objects.create(iteration=at, index=1, source=REWARD, status="trained")
+    return row
+
+
 @pytest.mark.parametrize(
     ("text", "rating"),
     [
@@ -111,6 +125,55 @@ def test_the_newest_order_counts_and_one_for_films_alone_changes_nothing() -> No
     films.status = Experiment.Status.FINISHED
     films.save()
     assert alignment.read_alignments([row.public_id])[row.public_id].rate == pytest.approx(0.4)
+
+
+def test_films_that_were_cancelled_can_be_ordered_again() -> None:
+    target = trained_once("R")
+    first = alignment.draft(target, Order(None))
+    assert first is not None
+    first.save()
+    loop.start(first)
+    assert (same := alignment.draft(target, Order(None))) and same.public_id == first.public_id
+    loop.cancel(first)
+    assert (again := alignment.draft(target, Order(None))) and again.public_id != first.public_id
+    again.save()
+    loop.start(again)
+    assert (same := alignment.draft(target, Order(None))) and same.public_id == again.public_id
+
+
+def test_the_page_asks_the_database_as_often_for_three_experiments_as_for_one() -> None:
+    for number in range(3):
+        films = alignment.draft(trained_once(f"R{number}"), Order(None))
+        assert films is not None
+        films.status = Experiment.Status.FINISHED
+        films.save()
+        at = Iteration.objects.create(experiment=films, number=1)
+        film = Candidate.objects.create(iteration=at, index=1, source="x")
+        Clip.objects.create(candidate=film, percent=100, status=Clip.Status.READY)
+    targets, asked = list(Experiment.objects.filter(method="retrain")), []
+    for some in (targets[:1], targets):
+        with CaptureQueriesContext(connection) as seen:
+            found = list_rows(some)
+        asked.append(len(seen))
+        assert [(row.policies, row.films) for row in found] == [(1, 1)] * len(some)
+    assert asked[0] == asked[1]
+
+
+def test_of_a_report_the_retraining_counts_that_its_comparison_began(tmp_path: Path) -> None:
+    made = Comparison.objects.create(name="New", tasks=["Cartpole"], methods=["icpl:k=3"], candidates=6, retrain=2)
+    search = made.plan.experiment(cell := next(made.plan.cells()))
+    winner = Candidate.objects.create(
+        iteration=Iteration.objects.create(experiment=search, number=1), index=1, source=REWARD
+    )
+    Experiment.objects.filter(pk=search.pk).update(status="finished", winner=winner)
+    (tmp_path / "experiments.csv").write_text(f"public_id\n{search.public_id}\n")
+    assert find_targets([str(tmp_path)]) == [search]
+    trained_once("By hand", retrains=winner)
+    assert find_targets([str(tmp_path)]) == [search]
+    own = trained_once("Own", retrains=winner, public_id=made.plan.retraining_id(cell))
+    trained_once("By hand later", retrains=winner)
+    trained_once("Learned on", retrains=winner, method="pebble")
+    assert find_targets([str(tmp_path)]) == [own]
 
 
 def test_films_of_an_experiment_that_people_judged_do_not_carry_its_name() -> None:

@@ -12,6 +12,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from tests.webapp import poll_rows, problem_rows, rows
 from tests.webapp.blinding import FORBIDDEN_WORDS, Recorder, leaks, number_from
@@ -20,12 +21,16 @@ from tests.webapp.test_votes_blinding import secrets_of
 from webapp.archive import derived_files, erasure
 from webapp.archive.row_reader import Pseudonyms
 from webapp.audit.models import Entry
+from webapp.base.store import store
+from webapp.bench.votes import single
 from webapp.comparisons.models import Comparison
 from webapp.experiments import alignment
 from webapp.experiments.alignment import Order
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
+from webapp.problems.forms import program
 from webapp.votes import lifecycle, poll_ballot, poll_enrolment, poll_results, single_polls, single_results
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
+from webapp.votes.single_polls import Item
 
 pytestmark = pytest.mark.django_db
 
@@ -75,6 +80,15 @@ def test_all_films_of_a_vote_have_one_size_and_the_right_side_leads_nowhere(clie
     assert client.get(reverse("pair_clip", args=[showing.right_token])).status_code == 404
 
 
+def test_films_are_copied_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    for name in ("open", "publish"):
+        method = getattr(store, name)
+        monkeypatch.setattr(store, name, lambda *given, m=method, n=name: (done.append(n), m(*given))[1])
+    films_to_rate()
+    assert [name for name in done if name == "open"] and done[-6:] == ["open", "publish"] * 3
+
+
 def test_ratings_of_a_closed_vote_are_means_with_agreement() -> None:
     poll = films_to_rate()
     rate_all(poll, {"film 0": "5", "film 1": "4", "film 2": "1"})
@@ -104,6 +118,18 @@ def test_an_expert_grades_the_final_answer_and_the_reasoning_apart_beside_the_re
     assert mark(person, rating="0", reasoning="0") == ""
     person.refresh_from_db()
     assert person.finished_at and [(v.rating, v.reasoning) for v in Vote.objects.order_by("pk")] == [(7, 3), (0, 0)]
+
+
+def test_who_grades_a_program_sees_no_result_of_its_tests(client: Client) -> None:
+    problem = problem_rows.add_problem()
+    row, sample = poll_rows.answer_of("ICPL", "print(3)", problem.name), program.make_sample(problem, 0)
+    Candidate.objects.filter(pk=row.pk).update(metric_trace=sample.details)
+    row.refresh_from_db()
+    poll = open_single(single_polls.draft_grades("How good?", [Item("ICPL", "answer", row)], 7))
+    page = client.get(poll_rows.evaluator(poll).get_absolute_url()).text
+    assert problem.show_results and poll.pairs.get().answers["first"]["metric_trace"]["cases"], "there is what to hide"
+    assert "print(3)" in page
+    assert "Every case" not in page and "30 of 30" not in page and 'class="earned"' not in page
 
 
 def test_many_points_are_typed_and_halves_are_points(client: Client) -> None:
@@ -196,7 +222,39 @@ def test_an_export_has_the_marks_and_erasure_forgets_the_name_of_an_experiment()
 # --- staff ----------------------------------------------------------------------------------------------------------
 
 
-def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unblinded(admin_client: Client) -> None:
+def film_once(scored: Experiment, videos: int) -> Clip:
+    """A finished order without a vision model, with one film."""
+    order = alignment.draft(scored, Order(None, videos=videos))
+    assert order is not None
+    order.status, order.finished_at = "finished", timezone.now()
+    order.save()
+    film = Candidate.objects.create(iteration=Iteration.objects.create(experiment=order, number=1), index=1, source="x")
+    clip = Clip.objects.create(candidate=film, percent=100, status=Clip.Status.READY)
+    rows.write_clip(clip, 90)
+    return clip
+
+
+def unblind_rating(clip: Clip, rating: str) -> None:
+    poll = open_single(single_polls.draft_ratings("Do they?", [Item("ICPL", "film", clip)]))
+    rate_all(poll, {"film": rating})
+    lifecycle.close_poll(poll)
+    lifecycle.unblind_poll(poll, "ada")
+
+
+def test_of_several_orders_the_newest_that_people_rated_counts() -> None:
+    scored = Experiment.objects.create(name="R", task="Cartpole", method="retrain", status="finished")
+    at = Iteration.objects.create(experiment=scored, number=1)
+    Candidate.objects.create(iteration=at, index=1, source="x", status="trained")
+    for videos, rating in ((1, "2"), (2, "5")):
+        unblind_rating(film_once(scored, videos), rating)
+    film_once(scored, 3)
+    found = alignment.read_alignments([scored.public_id])[scored.public_id]
+    assert (found.people, found.people_answers) == (1.0, 1)
+
+
+def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unblinded(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = Comparison.objects.create(name="New", tasks=["Cartpole"], methods=["icpl:k=3"], candidates=6, retrain=0)
     scored = made.plan.experiment(next(made.plan.cells()))
     winner = Candidate.objects.create(
@@ -204,14 +262,13 @@ def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unbl
     )
     Experiment.objects.filter(pk=scored.pk).update(status="finished", winner=winner)
     scored.refresh_from_db()
-    order = alignment.draft(scored, Order(None, videos=1))
-    assert order is not None
-    order.status = "finished"
-    order.save()
-    film = Candidate.objects.create(iteration=Iteration.objects.create(experiment=order, number=1), index=1, source="x")
-    rows.write_clip(Clip.objects.create(candidate=film, percent=100, status=Clip.Status.READY), 90)
+    film_once(scored, 1)
     page = admin_client.get(reverse("comparisons:alignment", args=[made.public_id])).text
     assert "1 film is ready" in page
+    with monkeypatch.context() as fewer:
+        fewer.setattr(single, "MOST_ITEMS", 0)
+        said = admin_client.post(reverse("votes:rate_films", args=[made.public_id]), follow=True).text
+        assert "1 films are ready; a vote takes 0" in said and not Poll.objects.exists()
     said = admin_client.post(reverse("votes:rate_films", args=[made.public_id]), follow=True).text
     poll = Poll.objects.get()
     assert "Drafted with 1 film" in said and poll.form == "ratings" and poll.evaluators_wanted == 4
@@ -228,13 +285,19 @@ def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unbl
     assert "people 0.900" in admin_client.get(reverse("comparisons:comparison", args=[made.public_id])).text
 
 
-def test_answers_of_methods_become_a_grading_and_one_can_be_taken_out(admin_client: Client) -> None:
+def test_answers_of_methods_become_a_grading_and_one_can_be_taken_out(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = problem_rows.sum_problem()
     for arm in ("ICPL", "OpenLoop"):
         poll_rows.answer_of(arm, f"### Final answer ###\n{arm}", made.name)
     page = admin_client.get(reverse("votes:grading")).text
     (key,) = set(re.findall(r'value="(method-[^"]+)"', page))
     assert "Choose at least one" in admin_client.post(reverse("votes:grading"), {"most_points": 7}).text
+    with monkeypatch.context() as fewer:
+        fewer.setattr(single, "MOST_ITEMS", 1)
+        said = admin_client.post(reverse("votes:grading"), {"sources": [key], "most_points": "7"})
+        assert said.status_code == 422 and "These are 2 answers; a vote takes 1" in said.text
     said = admin_client.post(reverse("votes:grading"), {"sources": [key], "most_points": "7"}, follow=True).text
     poll = Poll.objects.get()
     assert "Drafted with 2 answers" in said and poll.form == "grades" and poll.evaluators_wanted == 2

@@ -154,7 +154,7 @@ class Plan:
 
     def retraining_id(self, cell: Cell) -> uuid.UUID:
         """The id of the experiment that trains the cell's winner again."""
-        return uuid.uuid5(NAMESPACE, canonical(["retrain", str(self.public_id(cell)), self.retrain]))
+        return derive_retraining_id(self.public_id(cell), self.retrain)
 
     def reference_id(self, task: str, name: str) -> uuid.UUID:
         """The id of the experiment that trains a reference reward on this task, which all comparisons share."""
@@ -209,7 +209,7 @@ class Plan:
 
     def existing(self) -> dict[uuid.UUID, Experiment]:
         """The experiments of this plan that exist, by id; retrainings and references too."""
-        rows = Experiment.objects.filter(public_id__in=self.all_ids).select_related("winner")
+        rows = Experiment.objects.filter(public_id__in=self.all_ids).select_related("winner__iteration")
         return {row.public_id: row for row in rows}
 
     def experiment(self, cell: Cell) -> Experiment:
@@ -228,6 +228,11 @@ class Plan:
                 texts = "; ".join(f"{_get_label(name)}: {' '.join(t)}" for name, t in error.message_dict.items())
                 found.append(f"{cell.arm.label} on {experiment.task_title}: {texts}")
         return found
+
+
+def derive_retraining_id(search: uuid.UUID, seeds: int) -> uuid.UUID:
+    """The id of the experiment in which a comparison trains this search's winner again with so many seeds."""
+    return uuid.uuid5(NAMESPACE, canonical(["retrain", str(search), seeds]))
 
 
 def save_once(draft: Experiment) -> Experiment:

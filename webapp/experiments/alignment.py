@@ -4,16 +4,19 @@ sees it, and as people do. The films and the model's ratings are an experiment o
 
 from __future__ import annotations
 
+import itertools
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
+from django.db.models import Count, QuerySet
+
 from llm.judges.alignment import MOST
 from llm.methods.align import ANSWERS, METHODS, PICTURES, VIDEOS
 from llm.records import canonical
-from webapp.experiments import judges
+from webapp.experiments import judges, loop
 from webapp.experiments.kinds import rate
 from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
 from webapp.experiments.signals import ratings_requested
@@ -66,9 +69,17 @@ def list_policies(experiment: Experiment) -> list[str]:
     return [row.key for row in rows.select_related("iteration")]
 
 
+def count_policies(experiments: Iterable[Experiment]) -> dict[uuid.UUID, int]:
+    """How many `list_policies` has of each, in one query."""
+    rows = list(experiments)
+    trained = Candidate.objects.filter(iteration__experiment__in=rows, status=Candidate.Status.TRAINED)
+    counts = dict(trained.values_list("iteration__experiment").annotate(Count("pk")))
+    return {row.public_id: int(row.winner_id is not None) if row.searches else counts.get(row.pk, 0) for row in rows}
+
+
 def draft(experiment: Experiment, order: Order) -> Experiment | None:
     """The experiment that films these policies and has them rated, not saved; None where there is no policy. The same
-    order has the same id, so that it is carried out once.
+    order has the same id, so that it is carried out once, unless it has ended for good without its films.
     """
     policies = ",".join(list_policies(experiment))
     if not policies:
@@ -76,7 +87,7 @@ def draft(experiment: Experiment, order: Order) -> Experiment | None:
     given = {"of": str(experiment.public_id), "policies": policies, "answers": order.asked, "pictures": order.pictures}
     who = order.model.name if order.model else ""
     return Experiment(
-        public_id=uuid.uuid5(NAMESPACE, canonical([given, order.videos, who])),
+        public_id=_find_free_id([given, order.videos, who]),
         name=f"Films of {_name_origin(experiment)}"[:LONGEST_NAME],
         task=experiment.task,
         method=ALIGN.name,
@@ -91,6 +102,20 @@ def draft(experiment: Experiment, order: Order) -> Experiment | None:
     )
 
 
+def _find_free_id(parts: Sequence[Any]) -> uuid.UUID:
+    """The id of these settings; of the next attempt where earlier ones were cancelled, or imported unfinished."""
+    attempts = itertools.count(1)
+    ids = (uuid.uuid5(NAMESPACE, canonical([*parts, *([n] if n > 1 else [])])) for n in attempts)
+    return next(number for number in ids if not _has_ended_short(Experiment.objects.filter(public_id=number).first()))
+
+
+def _has_ended_short(row: Experiment | None) -> bool:
+    """Whether it has not finished and never will."""
+    if row is None or row.status == Experiment.Status.FINISHED:
+        return False
+    return row.status == Experiment.Status.CANCELLED or loop.is_imported(row)
+
+
 def _name_origin(experiment: Experiment) -> str:
     """What its policies come from. The name of what people judged may hold a label that an erasure would not find."""
     searched = experiment.retrains.iteration.experiment if experiment.retrains else experiment
@@ -101,11 +126,23 @@ def _name_origin(experiment: Experiment) -> str:
 
 def find_films(of: Iterable[uuid.UUID]) -> dict[uuid.UUID, list[Clip]]:
     """By experiment, the films of its policies, of the newest order that has all of them."""
-    found = {}
-    for number, row in _find_newest(of, rated=False).items():
-        clips = Clip.objects.filter(candidate__iteration__experiment=row, status=Clip.Status.READY)
-        found[number] = list(clips.select_related("candidate__iteration__experiment").order_by("candidate", "pk"))
-    return {number: clips for number, clips in found.items() if clips}
+    orders = {row.pk: number for number, row in _find_newest(of, rated=False).items()}
+    found: dict[uuid.UUID, list[Clip]] = {}
+    clips = _find_ready(orders).select_related("candidate__iteration__experiment")
+    for clip in clips.order_by("candidate", "pk"):
+        found.setdefault(orders[clip.candidate.iteration.experiment_id], []).append(clip)
+    return found
+
+
+def count_films(of: Iterable[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """How many `find_films` has, by experiment."""
+    orders = {row.pk: number for number, row in _find_newest(of, rated=False).items()}
+    counts = _find_ready(orders).values_list("candidate__iteration__experiment").annotate(Count("pk"))
+    return {orders[key]: films for key, films in counts}
+
+
+def _find_ready(orders: Iterable[int]) -> QuerySet[Clip]:
+    return Clip.objects.filter(candidate__iteration__experiment__in=list(orders), status=Clip.Status.READY)
 
 
 def find_orders(of: Iterable[uuid.UUID]) -> dict[uuid.UUID, Experiment]:

@@ -142,8 +142,8 @@ def _make_answers_context(pair: Pair, showing: Showing, addresses: Mapping[int, 
     copy: Mapping[str, Any] = pair.answers
     problem = Problem(**copy["problem"])
     sides: tuple[str, ...] = ("first", "second") if showing.first_left else ("second", "first")
-    if showing.evaluator.poll.is_single:
-        sides, problem.show_reference = ("first",), True
+    if showing.evaluator.poll.is_single:  # an expert grades blindly: the tests' points are the automatic score
+        sides, problem.show_reference, problem.show_results = ("first",), True, False
     rows = [make_tried(Candidate(**copy[side])) for side in sides]
     shown = [answers.make_answer(problem, row, letter, "ready") for letter, row in zip("AB", rows, strict=False)]
     files = Attachment.objects.filter(pk__in=addresses).order_by("pk")

@@ -295,12 +295,11 @@ def _copy_films(pairs: Sequence[Pair]) -> None:
 
 
 def _copy_at_equal_size(names: Sequence[str], copies: Sequence[uuid.UUID], ending: str) -> None:
-    contents = []
-    for name in names:
+    """One after the other: all films of a vote may be more than fits into memory."""
+    size = (max(store.size(name) or 0 for name in names) + FREE_BOX) // BLOCK * BLOCK + BLOCK
+    for name, copy in zip(names, copies, strict=True):
         with store.open(name) as file:
-            contents.append(file.read())
-    size = (max(map(len, contents)) + FREE_BOX) // BLOCK * BLOCK + BLOCK
-    for content, copy in zip(contents, copies, strict=True):
+            content = file.read()
         store.publish(make_copy_name(copy, ending), content + _make_padding(size - len(content), ending))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from django.db.models import QuerySet
+
 from llm.judges.panel import Comparison, Rating, bradley_terry, read_comparison
 from webapp.base.csv_cells import format_table
 from webapp.base.statistics.corrections import CORRECTIONS
@@ -77,13 +79,18 @@ class Results:
     """The results with those who are left out; None where nobody is."""
 
 
-def find_counted_votes(poll: Poll) -> list[Vote]:
-    """The votes of everybody who answered every pair, by evaluator."""
-    votes = Vote.objects.filter(
-        showing__evaluator__poll=poll,
+def find_votes_of_finished(polls: Iterable[Poll]) -> QuerySet[Vote]:
+    """The votes in these polls of everybody who answered every pair."""
+    return Vote.objects.filter(
+        showing__evaluator__poll__in=polls,
         showing__evaluator__finished_at__isnull=False,
         showing__evaluator__withdrawn_at=None,
     )
+
+
+def find_counted_votes(poll: Poll) -> list[Vote]:
+    """The votes of everybody who answered every pair, by evaluator."""
+    votes = find_votes_of_finished([poll])
     return list(
         votes.select_related("showing__pair", "showing__evaluator").order_by("showing__evaluator", "showing__position")
     )

@@ -16,7 +16,7 @@ from webapp.experiments.alignment import ALIGN, average
 from webapp.experiments.models import Experiment
 from webapp.votes.models import Evaluator, Poll, Vote
 from webapp.votes.pair_names import name_pairs
-from webapp.votes.poll_results import find_counted_votes
+from webapp.votes.poll_results import find_counted_votes, find_votes_of_finished
 from webapp.votes.single_items import get_highest
 
 
@@ -118,14 +118,24 @@ def _measure_agreement(votes: Iterable[Vote], field: str) -> Agreement | None:
 
 
 def read_alignments(of: Collection[uuid.UUID], **_: Any) -> Mapping[uuid.UUID, tuple[float, int]]:
-    """By experiment, the alignment rate of its policies as people saw it in unblinded polls, and how many ratings."""
+    """By experiment, the alignment rate of its policies as people saw it in unblinded polls, and how many ratings: of
+    the newest order whose films people rated.
+    """
     orders = Experiment.objects.filter(method=ALIGN.name, options__of__in=[str(number) for number in of])
-    trained = {str(row.public_id): uuid.UUID(row.options["of"]) for row in orders}
+    trained = {str(row.public_id): uuid.UUID(row.options["of"]) for row in orders.order_by("finished_at", "pk")}
+    films: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for shown, rating in _find_ratings(trained):
+        films[shown["experiment"]][shown["clip"]].append(rating)
+    newest = {trained[order]: films[order] for order in trained if order in films}
+    return {number: (average(own.values()), sum(map(len, own.values()))) for number, own in newest.items()}
+
+
+def _find_ratings(orders: Collection[str]) -> Iterable[tuple[Mapping[str, str], float]]:
+    """The origins and ratings of all films of these orders that count in unblinded polls, in one query."""
+    if not orders:
+        return ()
     polls = Poll.objects.filter(form=Poll.Form.RATINGS, unblinded_at__isnull=False)
-    films: dict[uuid.UUID, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for poll in polls if trained else ():
-        for vote in find_counted_votes(poll):
-            shown = vote.showing.pair.origin.get("first", {})
-            if vote.rating is not None and (number := trained.get(shown.get("experiment", ""))):
-                films[number][shown["clip"]].append(vote.rating)
-    return {number: (average(own.values()), sum(map(len, own.values()))) for number, own in films.items()}
+    votes = find_votes_of_finished(polls).filter(
+        rating__isnull=False, showing__pair__origin__first__experiment__in=list(orders)
+    )
+    return votes.values_list("showing__pair__origin__first", "rating").order_by("pk")

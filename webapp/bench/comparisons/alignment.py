@@ -86,14 +86,15 @@ def order_films(targets: Iterable[Experiment], order: Order) -> int:
 def list_rows(targets: Iterable[Experiment]) -> list[TargetRow]:
     known = list(targets)
     ids = [row.public_id for row in known]
-    found, orders, films = alignment.read_alignments(ids), alignment.find_orders(ids), alignment.find_films(ids)
+    found, orders = alignment.read_alignments(ids), alignment.find_orders(ids)
+    policies, films = alignment.count_policies(known), alignment.count_films(ids)
     return [
         TargetRow(
             row,
-            len(alignment.list_policies(row)),
+            policies[row.public_id],
             found.get(row.public_id, NONE),
             orders.get(row.public_id),
-            len(films.get(row.public_id, ())),
+            films.get(row.public_id, 0),
         )
         for row in known
     ]

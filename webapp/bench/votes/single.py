@@ -25,6 +25,7 @@ from webapp.votes.pair_generation import find_winners
 from webapp.votes.single_polls import Item
 
 MOST_ITEMS = 500
+"""Of one vote. More are refused: leaving some out would favour the arms that come first."""
 TITLE_OF_FILMS, TITLE_OF_ANSWERS = "Do the robots do what they should?", "How good are these answers?"
 
 
@@ -45,7 +46,11 @@ def draft_rating(request: HtmxHttpRequest, comparison_id: uuid.UUID) -> HttpResp
     if not items:
         messages.error(request, "No film is ready. Order films first.")
         return redirect("comparisons:alignment", comparison_id)
-    poll = single_polls.draft_ratings(TITLE_OF_FILMS, items[:MOST_ITEMS])
+    if len(items) > MOST_ITEMS:
+        words = f"{len(items)} films are ready; a vote takes {MOST_ITEMS}. Order fewer films of each policy."
+        messages.error(request, words)
+        return redirect("comparisons:alignment", comparison_id)
+    poll = single_polls.draft_ratings(TITLE_OF_FILMS, items)
     _tell(request, poll)
     return redirect(poll)
 
@@ -78,9 +83,11 @@ def draft_grading(request: HtmxHttpRequest) -> HttpResponse:
     if form.is_bound and form.is_valid():
         chosen = [one for one in sources if one.key in form.cleaned_data["sources"]]
         items = [item for one in chosen for item in _list_answers(one)]
-        poll = single_polls.draft_grades(TITLE_OF_ANSWERS, items[:MOST_ITEMS], form.cleaned_data["most_points"])
-        _tell(request, poll)
-        return redirect(poll)
+        if len(items) <= MOST_ITEMS:
+            poll = single_polls.draft_grades(TITLE_OF_ANSWERS, items, form.cleaned_data["most_points"])
+            _tell(request, poll)
+            return redirect(poll)
+        form.add_error("sources", f"These are {len(items)} answers; a vote takes {MOST_ITEMS}. Choose fewer.")
     context = {"form": form, "sources": sources}
     return render(request, "bench/votes/grading.html", context, status=422 if form.errors else 200)
 

@@ -15,11 +15,12 @@ from webapp.base.status_line import StatusLine
 from webapp.comparisons import alignments, csv_tables
 from webapp.comparisons.markdown import format_number
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import save_once
+from webapp.comparisons.plan import MOST_RETRAININGS, derive_retraining_id, save_once
 from webapp.experiments import alignment, headless, loop, progress
 from webapp.experiments.alignment import NONE, Order
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.repeating import RETRAINING
 from webapp.problems.media import get_medium
 
 LINE_SECONDS = 5.0
@@ -117,12 +118,16 @@ def find_targets(words: Iterable[str]) -> list[Experiment]:
 
 
 def _find_in_folder(folder: Path) -> list[Experiment]:
-    """The newest retraining of every experiment of a report, else the experiment itself; and the references."""
+    """The newest retraining that a comparison began of every experiment of a report, else the experiment itself; and
+    the references. Retrainings that staff began by hand are no part of a score.
+    """
     searches = Experiment.objects.filter(public_id__in=csv_tables.read_ids(folder)).order_by("pk")
+    counts = range(1, MOST_RETRAININGS + 1)
+    own = {derive_retraining_id(row.public_id, seeds): row.pk for row in searches for seeds in counts}
     again = Experiment.objects.filter(
-        retrains__iteration__experiment__in=searches, status=Experiment.Status.FINISHED
-    ).select_related("retrains__iteration")
-    newest = {row.retrains.iteration.experiment_id: row for row in again.order_by("pk") if row.retrains}
+        retrains__iteration__experiment__in=searches, method=RETRAINING.name, status=Experiment.Status.FINISHED
+    )
+    newest = {own[row.public_id]: row for row in again.order_by("pk") if row.public_id in own}
     references = Experiment.objects.filter(public_id__in=csv_tables.read_ids(folder, "references.csv"))
     return [*(newest.get(row.pk, row) for row in searches), *references.order_by("pk")]
 
