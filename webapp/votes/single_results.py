@@ -125,17 +125,16 @@ def read_alignments(of: Collection[uuid.UUID], **_: Any) -> Mapping[uuid.UUID, t
     trained = {str(row.public_id): uuid.UUID(row.options["of"]) for row in orders.order_by("finished_at", "pk")}
     films: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for shown, rating in _find_ratings(trained):
-        films[shown["experiment"]][shown["clip"]].append(rating)
+        if rating is not None:
+            films[shown["experiment"]][shown["clip"]].append(rating)
     newest = {trained[order]: films[order] for order in trained if order in films}
     return {number: (average(own.values()), sum(map(len, own.values()))) for number, own in newest.items()}
 
 
-def _find_ratings(orders: Collection[str]) -> Iterable[tuple[Mapping[str, str], float]]:
+def _find_ratings(orders: Collection[str]) -> Iterable[tuple[Any, float | None]]:
     """The origins and ratings of all films of these orders that count in unblinded polls, in one query."""
     if not orders:
         return ()
     polls = Poll.objects.filter(form=Poll.Form.RATINGS, unblinded_at__isnull=False)
-    votes = find_votes_of_finished(polls).filter(
-        rating__isnull=False, showing__pair__origin__first__experiment__in=list(orders)
-    )
+    votes = find_votes_of_finished(polls).filter(showing__pair__origin__first__experiment__in=list(orders))
     return votes.values_list("showing__pair__origin__first", "rating").order_by("pk")
