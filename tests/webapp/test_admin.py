@@ -97,7 +97,7 @@ def test_a_new_experiment_leads_to_its_live_page(staff):
         ({"n": 101}, "less than or equal to 100"),
         ({"task": "Nonsense"}, "Nonsense is not one of the available choices"),
         ({"options": "reasons = perhaps"}, "option reasons: &#x27;perhaps&#x27; is not true or false"),
-        ({"options": "magic = 1"}, "ICPL has no option &#x27;magic&#x27;; it has: reasons, measures, diverse"),
+        ({"options": "magic = 1"}, "ICPL has no option &#x27;magic&#x27;; it has: reasons, measures, ranks"),
         ({"options": "reasons"}, "&#x27;reasons&#x27; is not an option: write it as name=value"),
         ({"judge_options": "mistake = 2"}, "option mistake: &#x27;2&#x27; is not between 0 and 1"),
         ({"method": "nonsense"}, "nonsense is not one of the available choices"),
