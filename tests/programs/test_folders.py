@@ -31,8 +31,9 @@ def temporary_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def age(folder):
-    os.utime(folder, (0, 0))
+def age(*old):
+    for folder in old:
+        os.utime(folder, (0, 0))
 
 
 def test_what_a_killed_process_left_goes_when_the_next_begins_and_nothing_that_is_in_use(temporary_folder):
@@ -41,15 +42,16 @@ def test_what_a_killed_process_left_goes_when_the_next_begins_and_nothing_that_i
         [sys.executable, "-c", JUDGING], stdout=subprocess.PIPE, cwd=root, start_new_session=True
     )
     assert process.stdout.readline() == b"begun\n"
-    (left,) = temporary_folder.glob("prefine-program-*")
-    age(left)
+    left = list(temporary_folder.glob("prefine-program-*"))
+    assert len(left) == 2, "one of the judging, one of the program"
+    age(*left)
     judge(["print(1)"], "python", [Case("", "1")], Limits())
-    assert left.exists(), "another process works in it"
+    assert all(folder.exists() for folder in left), "another process works in them"
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    assert left.exists()
-    age(left)
+    assert all(folder.exists() for folder in left)
+    age(*left)
     judge(["print(1)"], "python", [Case("", "1")], Limits())
     assert list(temporary_folder.glob("prefine-program-*")) == []
 
