@@ -308,6 +308,7 @@ def find_violations(context, site, addresses, looks):
     return {name: violations for name, violations in found.items() if violations}
 
 
+@pytest.mark.exhaustive
 def test_no_form_of_the_admin_has_a_violation(staff, site):
     context, made = staff
     assert len(made["forms"]) >= 12

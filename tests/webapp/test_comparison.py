@@ -229,6 +229,7 @@ def test_a_plan_says_what_would_run_and_makes_nothing(db: None, capsys: pytest.C
     assert not Experiment.objects.exists()
 
 
+@pytest.mark.exhaustive
 @pytest.mark.timeout(900)
 def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: Path) -> None:
     data = embedded(tmp_path / "data", short_training.python(tmp_path / "python"))

@@ -95,6 +95,7 @@ class TestReal:
         assert {(c.status, c.rts is not None) for c in Candidate.objects.all()} == {("trained", True)}
         assert row.requests.filter(kind="Ask").count() == 1 + 2 + 2 + 1  # subtasks, analyses, revised after the first
 
+    @pytest.mark.exhaustive
     def test_rda_shows_three_rollouts_of_every_robot_with_what_their_rewards_were_worth(self) -> None:
         analysis = "\n".join(f"Subtask {i}\nBehaviour: it stands.\nScore: 1\nReason: none" for i in range(1, 11))
         with serving(lambda body: completion(analysis)) as server:

@@ -80,6 +80,7 @@ def test_the_offline_writer_sees_nothing(server: Faulty) -> None:
     assert create(server).pk and create(vision=LanguageModel.objects.get(name="Eye"), judge="model").pk
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("short_trainings")
