@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from teachers.noisy import Teacher, compare
-from trainer.preferences.reward_model import Labels
+from trainer.preferences.labels import Labels
 from trainer.preferences.segments import Segments
 
 TARGETS = {"first": (1.0, 0.0), "second": (0.0, 1.0), "equal": (0.5, 0.5)}

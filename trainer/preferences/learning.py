@@ -33,10 +33,11 @@ from trainer.normalizer import RunningNormalizer
 from trainer.preferences.answers import TARGETS, answer_pairs, make_empty_labels
 from trainer.preferences.denoising import make_discriminator
 from trainer.preferences.entropy import ParticleEntropy
+from trainer.preferences.labels import Labels, Unlabelled
 from trainer.preferences.new_answers import measure_before
 from trainer.preferences.prior import Priors
 from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, draw_pairs, member_probabilities
-from trainer.preferences.reward_model import Fit, Labels, RewardModel, Unlabelled
+from trainer.preferences.reward_model import Fit, RewardModel
 from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.sessions import Session
 from trainer.preferences.settings import METHODS, Method, Preferences, derive_seed

@@ -23,6 +23,7 @@ from torch.nn import functional
 
 from trainer.adam import StackedAdam
 from trainer.preferences.denoising import Discriminator, label_divergences
+from trainer.preferences.labels import CROPS, LABELLED_CROPS, Batch, Labels, Unlabelled, crop_pairs, pick_labels
 
 MEMBERS = 3
 HIDDEN = (256, 256, 256)
@@ -37,55 +38,8 @@ RATIO = 4
 """Unlabelled pairs in a minibatch, for each label (SURF's published runs)."""
 CONFIDENCE = 0.99
 """Above it, a member's answer is a pseudo-label (the same)."""
-CROPS = (45 / 60, 55 / 60)
-"""Shares of a segment's steps that a crop has, least and most (the same)."""
-LABELLED_CROPS = (35 / 50, 45 / 50)
-"""The same of QPA's crops of labelled pairs: 15 to 5 of 50 steps are left out (the authors' code)."""
 STATES_AT_ONCE = 3 << 14
 """States of one product at most when rewards are predicted: a row's three members take 16 384 each."""
-
-
-@dataclass(frozen=True)
-class Labels:
-    """What one row learns from: N pairs of segments and the answers."""
-
-    inputs: Tensor
-    """(N, 2, L, F): observations and actions of both segments; zeros where a segment has no step."""
-    valid: Tensor
-    """(N, 2, L) bool: the steps that a segment has."""
-    targets: Tensor
-    """(N, 2): (1, 0) where the first is preferred, (0, 1) the second, (0.5, 0.5) where they are equal."""
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-
-@dataclass(frozen=True)
-class Unlabelled:
-    """What one row learns from besides: pairs of segments without answers."""
-
-    inputs: Tensor
-    """(S, L, F), as in Labels."""
-    valid: Tensor
-    """(S, L) bool."""
-    pairs: Tensor
-    """(U, 2) indices of segments."""
-    crops: bool
-    """Whether segments are cropped, those with answers too."""
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What every member takes in one step: B pairs each."""
-
-    inputs: Tensor
-    """(3 R, B, 2, L, F)."""
-    valid: Tensor
-    """(3 R, C B, 2, L) bool: the steps that count in each of C crops of the B pairs; C = 1 is the pairs themselves."""
-    targets: Tensor
-    """(3 R, C B, 2)."""
-    weights: Tensor
-    """(3 R, C B): of each one's loss."""
 
 
 @dataclass(frozen=True)
@@ -344,7 +298,7 @@ class RewardModel:
         right = torch.zeros(len(rows), device=flat.device)
         for begin in range(0, count, BATCH):
             picked = [[order[begin : begin + BATCH].to(flat.device) for order in of_row] for of_row in orders]
-            batch = _pick(labels, picked)
+            batch = pick_labels(labels, picked)
             if unlabelled is not None:
                 batch = self._with_pseudo_labels(flat, rows, batch, unlabelled)
             if crops:
@@ -424,30 +378,6 @@ def round_up_size(count: int) -> int:
     """The next of the sizes 1 to 8, 10, 12, 14, 16, 20, ...: four between a power of two and the next."""
     unit = 1 << max(0, (count - 1).bit_length() - 3)
     return math.ceil(count / unit) * unit
-
-
-def crop_pairs(valid: Tensor, stream: torch.Generator, shares: tuple[float, float]) -> Tensor:
-    """The steps (B, 2, L) bool that are left of pairs: of both segments equally many in a row, between two shares of
-    all, from different beginnings (SURF, algorithm 1; QPA does the same). A pair with a shorter segment, whose length
-    says something, stays as it is.
-    """
-    count, _, steps = valid.shape
-    least, most = (round(share * steps) for share in shares)
-    lengths = torch.randint(least, most + 1, (count, 1, 1), generator=stream)
-    begins = (torch.rand(count, 2, 1, generator=stream) * (steps - lengths + 1)).long()
-    at = torch.arange(steps)
-    inside = ((at >= begins) & (at < begins + lengths)).to(valid.device)
-    whole = valid.all(-1).all(-1).view(-1, 1, 1)
-    return torch.where(whole, inside, valid)
-
-
-def _pick(labels: Sequence[Labels], picked: Sequence[Sequence[Tensor]]) -> Batch:
-    """The labels that each member of each row takes in one step."""
-    inputs, valid, targets = (
-        torch.stack([getattr(of_row, name)[index] for of_row, p in zip(labels, picked, strict=True) for index in p])
-        for name in ("inputs", "valid", "targets")
-    )
-    return Batch(inputs, valid, targets, torch.full_like(targets[..., 0], 1 / targets.shape[1]))
 
 
 def _members(rows: Sequence[int]) -> list[int]:

@@ -24,7 +24,8 @@ import torch
 from benchmarks.peers.bpref.run_theirs import stand_in
 from simulation.environment import Environment
 from trainer.estimates import estimate_mean
-from trainer.preferences.reward_model import Labels, RewardModel
+from trainer.preferences.labels import Labels
+from trainer.preferences.reward_model import RewardModel
 
 STEPS, EPISODES = 50, 256
 UNSEEN = 1000

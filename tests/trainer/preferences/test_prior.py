@@ -17,8 +17,9 @@ from tests.trainer.preferences.test_learning import (
 )
 from tests.trainer.test_lockstep import shard, trained
 from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
+from trainer.preferences.labels import Labels
 from trainer.preferences.prior import Priors
-from trainer.preferences.reward_model import Labels, RewardModel
+from trainer.preferences.reward_model import RewardModel
 from trainer.preferences.settings import Preferences
 from trainer.records import fingerprint_job, preset_of, shard_folder
 

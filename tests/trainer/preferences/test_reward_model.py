@@ -8,19 +8,8 @@ import torch
 
 from trainer.preferences import reward_model
 from trainer.preferences.denoising import Discriminator
-from trainer.preferences.reward_model import (
-    CROPS,
-    MEMBERS,
-    RATIO,
-    Labels,
-    RewardModel,
-    Unlabelled,
-    _pick,
-    crop_pairs,
-    preference_loss,
-    right_answers,
-    round_up_size,
-)
+from trainer.preferences.labels import CROPS, Labels, Unlabelled, crop_pairs, pick_labels
+from trainer.preferences.reward_model import MEMBERS, RATIO, RewardModel, preference_loss, right_answers, round_up_size
 
 
 def labels(count=24, steps=5, inputs=3, seed=0, equal=0):
@@ -69,7 +58,7 @@ def test_gradients_are_those_of_finite_differences():
     model.flat = model.flat.double()
     double = Labels(given.inputs.double(), given.valid, given.targets.double())
     picked = [[torch.arange(6), torch.tensor([3, 1]).repeat(3), torch.arange(6).flip(0)]]
-    gradient, _ = model._gradient(model.flat, _pick([double], picked))
+    gradient, _ = model._gradient(model.flat, pick_labels([double], picked))
 
     def loss(flat):
         total = 0.0
@@ -137,8 +126,8 @@ def test_a_row_learns_the_same_in_any_company():
 def test_each_member_has_its_own_order(monkeypatch):
     monkeypatch.setattr(reward_model, "BATCH", 8)
     model, seen = small(), []
-    take = reward_model._pick
-    monkeypatch.setattr(reward_model, "_pick", lambda *given: seen.append(given[1]) or take(*given))
+    take = reward_model.pick_labels
+    monkeypatch.setattr(reward_model, "pick_labels", lambda *given: seen.append(given[1]) or take(*given))
     model.fit([0], [labels(count=20)], 1)
     orders = [torch.cat([batch[0][member] for batch in seen]) for member in range(MEMBERS)]
     assert [len(batch[0][0]) for batch in seen] == [8, 8, 4]
@@ -171,7 +160,7 @@ class TestUnlabelledPairs:
         model, unlabelled = small(), self.given()
         model.flat[1:] *= 0.0  # the second and third member expect nothing of any segment
         model.flat[0] *= 3.0
-        batch = _pick([labels(count=4)], [[torch.arange(4)] * MEMBERS])
+        batch = pick_labels([labels(count=4)], [[torch.arange(4)] * MEMBERS])
         found = model._with_pseudo_labels(model.flat, [0], batch, [unlabelled])
         returns = model._returns(model.flat, found.inputs, found.valid)[:, 4:]
         wanted = torch.softmax(returns, -1).amax(-1) > 0.55
@@ -206,7 +195,7 @@ class TestCropsOfLabels:
     """QPA: 20 crops of each labelled pair in its place."""
 
     def cropped(self, model, count=6):
-        batch = _pick([labels(count=count, steps=50)], [[torch.arange(count)] * MEMBERS])
+        batch = pick_labels([labels(count=count, steps=50)], [[torch.arange(count)] * MEMBERS])
         return batch, model._with_crops([0], batch, 20)
 
     def test_each_label_is_in_the_batch_twenty_times_and_counts_as_much_as_before(self):
@@ -320,7 +309,7 @@ def test_a_warm_start_approximates_what_it_is_given_row_by_row():
 def test_only_the_steps_that_segments_have_are_computed(monkeypatch):
     model, given = small(), labels(count=6, steps=9)
     given.valid[1:, :, :7] = False  # right-aligned: one pair of nine steps, five of two
-    batch = _pick([given], [[torch.arange(6)] * MEMBERS])
+    batch = pick_labels([given], [[torch.arange(6)] * MEMBERS])
     seen, rewards = [], model.rewards
     dense = (rewards(model.flat, batch.inputs.flatten(1, 3)).view(batch.valid.shape) * batch.valid).sum(-1)
     monkeypatch.setattr(model, "rewards", lambda flat, x: seen.append(x.shape[1]) or rewards(flat, x))
