@@ -31,7 +31,7 @@ class Command(PrefineCommand):
     verb = "align"
     help = (
         "RDA's alignment rate: film episodes of trained policies, and ask a vision model whether the robots "
-        "do what their tasks say. The same words go on where they were; what was rated before is not asked again."
+        "do what their tasks say. The same command goes on where it was stopped; what was rated is not asked again."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
