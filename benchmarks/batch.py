@@ -15,7 +15,7 @@ from typing import Any
 from simulation import catalog
 from trainer import launch
 from trainer.commands.train import training_line
-from trainer.records import CandidateResult, TrainJob, read_progress, read_result
+from trainer.records import CandidateResult, TrainJob, preset_of, read_progress, read_result
 
 AT_ONCE = 240
 """Candidates of one batch; a program that was stopped goes on within it."""
@@ -85,7 +85,9 @@ class Trainings:
         shutil.rmtree(folder)
 
     def _key(self, training: Training) -> str:
-        return _digest([self.task, self.preset, catalog.task(self.task).revision, self.overrides, asdict(training)])
+        """A name of the training, which changes with the values of the preset."""
+        preset = preset_of(TrainJob(self.task, (training.source,), self.preset, overrides=self.overrides))
+        return _digest([self.task, asdict(preset), catalog.task(self.task).revision, asdict(training)])
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

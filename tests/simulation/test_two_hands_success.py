@@ -186,3 +186,13 @@ def test_a_bottle_that_is_not_held_is_dropped():
     hands = Hands("BottleCap")
     hands.move(60, None, ((0.1, -0.6, 0.38), (0, 0.87, 0)))
     assert hands.step.terminated.item() and not hands.solved
+
+
+GOALS = {"BottleCap": (0, -0.6, 1.5), "DoorCloseOutward": (0, 0, 10.7), "GraspAndPlace": (-0.3, 0, 0.6)}
+
+
+@pytest.mark.parametrize(("task", "goal"), [*GOALS.items(), ("Kettle", (0, 0, 10.5))])
+def test_rewards_may_read_the_goal_that_success_does_not(task, goal):
+    hands = Hands(task)
+    hands.move(1)
+    assert hands.get("goal_pos") == pytest.approx(goal)

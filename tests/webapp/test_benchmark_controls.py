@@ -1,13 +1,15 @@
 """Controls in batches: the same methods, judges and seeds as on the site, and a file that holds the experiments."""
 
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.batch import Trainings
+from benchmarks.batch import Training, Trainings
 from benchmarks.controls import __main__ as controls
 from benchmarks.controls.searches import Search, run_searches
+from simulation import catalog
 from simulation.rewards.verdict import Verdict
 from trainer.records import CandidateResult
 from webapp.experiments import loop
@@ -82,6 +84,16 @@ def test_arms_begin_alike_and_differ_by_their_judges(options):
         assert inverted.winner.rts <= min(first), "the worst of each round, then the worst of these"
     again = run_all(options)
     assert {key: one.winner for key, one in again.items()} == {key: one.winner for key, one in found.items()}
+
+
+def test_a_training_is_done_again_where_the_preset_has_changed(tmp_path, monkeypatch):
+    trainings, one = MadeUp(tmp_path, "Cartpole"), Training("source", 0)
+    trainings.train([one])
+    assert trainings.find(one)
+    presets = catalog.task("Cartpole").presets
+    monkeypatch.setitem(presets, "quick", replace(presets["quick"], gamma=0.5))
+    with pytest.raises(KeyError):
+        trainings.find(one)
 
 
 def test_a_file_of_experiments_is_counted_without_training(options, tmp_path, monkeypatch):

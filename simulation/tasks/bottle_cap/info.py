@@ -18,6 +18,7 @@ INFO = TaskInfo(
     inputs={
         **hands.HAND_INPUTS,
         **hands.OBJECT_INPUTS,
+        "goal_pos": "Tensor (num_envs, 3)",
         "bottle_pos": "Tensor (num_envs, 3)",
         "bottle_cap_pos": "Tensor (num_envs, 3)",
         "bottle_cap_up": "Tensor (num_envs, 3)",

@@ -19,6 +19,8 @@ LOWEST = 0.5
 """Height in m of the closed cap's place below which the bottle has been dropped."""
 FAR_RIGHT, FAR_LEFT = 0.5, 0.2
 """Metres from the right hand to the cap, and from the left one to the bottle, at which an episode ends."""
+GOAL = (0.0, -0.6, 1.5)
+"""Bi-DexHands' goal in m: 1 m above the bottle. Success does not read it."""
 
 
 class Task(TwoHands):
@@ -33,6 +35,7 @@ class Task(TwoHands):
         env.bottle_pos, env.bottle_cap_pos = env.object_pos, offset_by(env.object_pose, CAP)
         along = offset_by(env.object_pose, (0.0, 0.0, 1.0)) - env.object_pos
         env.bottle_cap_up = env.object_pos + along * env.qpos[:, -2:-1]
+        env.goal_pos = env.object_pos.new_tensor(GOAL).repeat(env.num_envs, 1)
         compute_observations(env)
 
     def terminated(self, env: Worlds) -> Tensor:

@@ -18,6 +18,7 @@ INFO = TaskInfo(
     inputs={
         **hands.HAND_INPUTS,
         **hands.OBJECT_INPUTS,
+        "goal_pos": "Tensor (num_envs, 3)",
         "door_right_handle_pos": "Tensor (num_envs, 3)",
         "door_left_handle_pos": "Tensor (num_envs, 3)",
         **hands.ACTION_INPUTS,

@@ -19,6 +19,8 @@ CLOSED = 0.5
 """Metres from handle to handle, across the doorway, below which the door counts as closed."""
 FAR = 3.0
 """Metres, summed over a hand's five fingers, from its handle at which an episode ends."""
+GOAL = (0.0, 0.0, 10.7)
+"""Bi-DexHands' goal in m: 10 m above the door. Nothing reaches it, and success does not read it."""
 
 
 class Task(TwoHands):
@@ -39,6 +41,7 @@ class Task(TwoHands):
         env.object_linvel, env.object_angvel = torch.zeros(env.num_envs, 3), torch.zeros(env.num_envs, 3)
         env.door_right_handle_pos = env.sensordata[:, 0:3]
         env.door_left_handle_pos = env.sensordata[:, 3:6]
+        env.goal_pos = env.right_hand_pos.new_tensor(GOAL).repeat(env.num_envs, 1)
         compute_observations(env)
 
     def terminated(self, env: Worlds) -> Tensor:

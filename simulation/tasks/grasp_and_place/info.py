@@ -18,6 +18,7 @@ INFO = TaskInfo(
     inputs={
         **hands.HAND_INPUTS,
         **hands.OBJECT_INPUTS,
+        "goal_pos": "Tensor (num_envs, 3)",
         "block_right_handle_pos": "Tensor (num_envs, 3)",
         "block_right_handle_rot": "Tensor (num_envs, 4)",
         "block_left_handle_pos": "Tensor (num_envs, 3)",

@@ -15,6 +15,8 @@ NEAR = 0.2
 """Metres between bucket and block within which the block is placed."""
 FAR = 1.5
 """Metres, summed over a hand's five fingers, from its thing at which an episode ends."""
+GOAL = (-0.3, 0.0, 0.6)
+"""Bi-DexHands' goal in m: a point of the table on the far side. Success does not read it."""
 
 
 class Task(TwoHands):
@@ -28,6 +30,7 @@ class Task(TwoHands):
         env.block_right_handle_pos, env.block_right_handle_rot = env.object_pos, env.object_rot
         block = self.read_thing(env, 7)
         env.block_left_handle_pos, env.block_left_handle_rot = block[:, 0:3], block[:, 3:7]
+        env.goal_pos = env.object_pos.new_tensor(GOAL).repeat(env.num_envs, 1)
         compute_observations(env)
 
     def terminated(self, env: Worlds) -> Tensor:

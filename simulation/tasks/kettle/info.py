@@ -18,6 +18,7 @@ INFO = TaskInfo(
     inputs={
         **hands.HAND_INPUTS,
         **hands.OBJECT_INPUTS,
+        "goal_pos": "Tensor (num_envs, 3)",
         "kettle_handle_pos": "Tensor (num_envs, 3)",
         "kettle_spout_pos": "Tensor (num_envs, 3)",
         "bucket_handle_pos": "Tensor (num_envs, 3)",

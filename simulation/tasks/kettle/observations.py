@@ -35,6 +35,7 @@ def compute_observations(env: Any) -> None:
     env.object_linvel, env.object_angvel: (num_envs, 3), its velocity in m/s and angular velocity in rad/s
     env.kettle_handle_pos, env.kettle_spout_pos: (num_envs, 3), the kettle's handle and the tip of its spout
     env.bucket_handle_pos: (num_envs, 3), the middle of the bucket's opening
+    env.goal_pos: (num_envs, 3), 10 m above where the kettle begins: nothing reaches it
     """
     env.obs_buf = torch.cat(
         (

@@ -17,6 +17,8 @@ NEAR = 0.05
 """Metres from the spout to the bucket's opening within which the kettle can pour."""
 FLOOR = 0.2
 """Height in m of a bucket that has been pushed off the table."""
+GOAL = (0.0, 0.0, 10.5)
+"""Bi-DexHands' goal in m: 10 m above the kettle. Nothing reaches it, and success does not read it."""
 
 
 class Task(TwoHands):
@@ -30,6 +32,7 @@ class Task(TwoHands):
         env.kettle_handle_pos = offset_by(env.object_pose, HANDLE)
         env.kettle_spout_pos = offset_by(env.object_pose, SPOUT)
         env.bucket_handle_pos = offset_by(self.read_thing(env, 7), OPENING)
+        env.goal_pos = env.object_pos.new_tensor(GOAL).repeat(env.num_envs, 1)
         compute_observations(env)
 
     def terminated(self, env: Worlds) -> Tensor:
