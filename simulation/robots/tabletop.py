@@ -31,6 +31,8 @@ REST_SPEED, REST_SPIN = 0.01, 0.5
 """Metres and radians per second below which a thing is at rest."""
 GRASP_FORCE = 0.5
 """Newtons with which each finger must press."""
+PRESSES_FROM, CONTACTS = 7, 4
+"""Where a finger's contacts begin in sensordata, and how many of the strongest are read."""
 
 
 class Tabletop:
@@ -139,20 +141,30 @@ def stand_flat(place: Tensor) -> Tensor:
     return torch.cat((place, unturned), dim=-1).unsqueeze(1)
 
 
-def is_grasped(env: Worlds, degrees: float = 85.0, first: int = 7) -> Tensor:
+def is_grasped(env: Worlds, degrees: float = 85.0) -> Tensor:
     """Whether both fingers press on the thing, each within so many degrees of where it opens to, (n,) bool.
 
-    `sensordata` holds the forces on the thing from the left and from the right finger, in the world, from `first` on.
+    Friction does not count: fingers that close while they stand on a thing would be said to grasp it.
     """
-    left, right = env.sensordata[:, first : first + 3], env.sensordata[:, first + 3 : first + 6]
-    axis = torch.zeros_like(left)
+    axis = torch.zeros_like(env.tcp_pos)
     axis[:, 1] = 1.0
     opening = quat_rotate(env.tcp_pose[:, 3:7], axis)  # of the left finger
+    left, right = find_presses(env).unbind(1)
     pressed = torch.ones(len(left), dtype=torch.bool)
     for force, along in ((left, -(left * opening).sum(-1)), (right, (right * opening).sum(-1))):
         strength = torch.linalg.vector_norm(force, dim=-1)
         pressed = pressed & (strength >= GRASP_FORCE) & (along >= math.cos(math.radians(degrees)) * strength)
     return pressed
+
+
+def find_presses(env: Worlds) -> Tensor:
+    """Force of the left and of the right finger on the thing without friction, in N in the world, (n, 2, 3).
+
+    For each finger `sensordata` has its strongest contacts from PRESSES_FROM on, six numbers each: the force along the
+    contact's normal and two tangents, and the normal in the world.
+    """
+    contacts = env.sensordata[:, PRESSES_FROM : PRESSES_FROM + 2 * CONTACTS * 6].reshape(-1, 2, CONTACTS, 6)
+    return (contacts[..., 0:1] * contacts[..., 3:6]).sum(2)
 
 
 def is_at_rest(velocity: Tensor, spin: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ import torch
 
 from simulation import catalog, mujoco_models
 from simulation.environment import Environment
-from simulation.robots.tabletop import REST, lay, to_normal, to_pose
+from simulation.robots.tabletop import REST, find_presses, lay, to_normal, to_pose
 from tests.simulation.arm import CLOSED, OPEN, Arm, find_yaw, point_down
 from tests.simulation.syntax import check_syntax
 
@@ -93,6 +93,18 @@ def test_a_grasp_is_seen_where_both_fingers_press():
     assert arm.get("is_grasped") == 0
 
 
+def test_fingers_that_close_while_they_stand_on_a_cube_grasp_nothing():
+    arm = Arm("PickCube", seed=4)
+    cube, turn = arm.get("obj_pos"), point_down(find_yaw(arm.get("obj_pose")))
+    arm.move(cube + [0, 0, 0.08], 0.0, 8, turn)
+    arm.move(cube, 0.0, 8, turn)
+    for _ in range(8):
+        arm.move(cube, CLOSED, 1, turn)
+        assert (find_presses(arm.env._state)[0, :, 2] < -30).all(), "both press from above"
+        assert arm.get("is_grasped") == 0
+    assert arm.get("obj_pos")[2] > 0.018, "the cube does not sink into the table"
+
+
 def test_a_finger_that_presses_alone_grasps_nothing():
     arm = Arm("PickCube", seed=4)
     cube, yaw = arm.get("obj_pos"), find_yaw(arm.get("obj_pose"))
@@ -101,7 +113,7 @@ def test_a_finger_that_presses_alone_grasps_nothing():
     pressed = []
     for _ in range(12):
         arm.move(beside + [0, 0, 0.02], CLOSED, 1, point_down(yaw))
-        forces = arm.env._state.sensordata[0, 7:13].view(2, 3).norm(dim=-1)
+        forces = find_presses(arm.env._state)[0].norm(dim=-1)
         pressed.append((forces > 0.5).tolist())
         assert arm.get("is_grasped") == 0
     assert any(first != second for first, second in pressed)

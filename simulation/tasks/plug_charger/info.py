@@ -31,4 +31,5 @@ INFO = TaskInfo(
     reasons_best=table.HOLDS_BEST,
     reasons_worst=table.HOLDS_WORST,
     presets={"quick": table.QUICK, "paper-sac": table.PAPER_SAC},
+    revision=2,
 )
