@@ -167,6 +167,8 @@ class TaskInfo:
     metric_row: str = ""
     """The row of the reward trace that is the hidden metric itself, number for number ("episode_length" where episodes
     are to last); outcomes are without it, so that no prompt shows it. Empty where there is none."""
+    final_metric: bool = False
+    """The metric is known only where an episode ends. A share of episodes, and `metric_row`, say so by themselves."""
     average_over_worlds: bool = False
     """The metric of an interval is the mean of all worlds' last episodes. For a task whose successes end an episode
     early: of the episodes that end within a short interval nearly all would be successes."""
@@ -176,6 +178,11 @@ class TaskInfo:
     """The group under which forms list it."""
     revision: int = 1
     """Raised when physics, starts, variables or metric change, so that scores before and after are told apart."""
+
+    @property
+    def metric_at_end(self) -> bool:
+        """Whether the metric is known only where an episode ends."""
+        return self.final_metric or bool(self.metric_row) or (self.metric or "").startswith(SUCCESS)
 
 
 @cache

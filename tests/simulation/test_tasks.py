@@ -46,6 +46,9 @@ def test_shapes_and_types_are_as_declared(task):
     for value in vars(step).values():
         assert value.shape == (6,)
     assert (step.terminated.dtype, step.metric.dtype) == (torch.bool, torch.float32)
+    goes_on = ~(step.terminated | step.truncated)
+    counts_meanwhile = bool(step.metric_counts[goes_on].any())
+    assert info.metric_at_end is not (counts_meanwhile or info.metric is None), "final_metric of info.py"
 
 
 @pytest.mark.parametrize("task", catalog.tasks())

@@ -253,14 +253,14 @@ def test_the_winners_policy_learns_on_from_pairs_with_its_program(staff):
     fake_workers.advance(new)
     (request,) = new.requests.all()
     job = train.build_job(new, request, train.find_candidates(request))
-    assert job.preferences == (Preferences("prefppo", 150, "metric", selection="disagreement", prior=True),)
+    assert job.preferences == (Preferences("prefppo", 150, "metric", 0, selection="disagreement", prior=True),)
     assert (job.sources, job.warm, job.episodes) == ((row.winner.source.strip(),), True, 100)
     start = warm_start.find_start(request)
     assert (start.candidate, start.experiment) == (row.winner.key, row)
     for one in (row, new):
         text = read(staff, reverse("bench:experiment", args=[one.public_id]))
         assert "retrainings-title" not in text, "it is no retraining"
-    assert "150 answers about pairs of segments of 50 steps, added to its winner’s program" in text
+    assert "150 answers about pairs of whole episodes, added to its winner’s program" in text
     fake_workers.do_work(new)
     text = read(staff, reverse("bench:experiment", args=[new.public_id]))
     assert "Duplicate</a>" not in text and "Learn on from pairs" not in text

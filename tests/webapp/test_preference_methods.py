@@ -27,6 +27,7 @@ from webapp.base.store import store
 from webapp.comparisons import experiment_results, planned_queries, published, report
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.plan import Cell, Plan
+from webapp.comparisons.plan_warnings import list_warnings
 from webapp.experiments import headless, loop, repeating
 from webapp.experiments.execute.train import build_job, find_candidates, save_sessions
 from webapp.experiments.models import Candidate, Clip, Experiment
@@ -166,6 +167,45 @@ def test_a_page_counts_the_answers_that_were_not_trusted(staff: Client) -> None:
     Candidate.objects.update(sessions=sessions)
     page = html(staff.get(address))
     assert "Turned round" in page and "<td>5</td><td>3</td>" in page
+
+
+def test_a_share_of_right_answers_is_a_dash_where_none_prefers_a_segment(staff: Client) -> None:
+    row = bench_rows.create_learned_experiment()
+    address, dash = f"/bench/{row.public_id}/", "A dash in “Right on those learned from”"
+    assert dash not in html(staff.get(address))
+    first, second = row.winner.sessions
+    all_equal = {"asked": 7, "equal": 7, "skipped": 0, "labels": 7, "accuracy": 1.0}  # as earlier versions saved it
+    Candidate.objects.update(sessions=[first | all_equal, second])
+    page = html(staff.get(address))
+    assert dash in page and "100%" not in page.partition("<h2>Reward model")[2].partition("</table>")[0]
+    rows = staff.get(f"/bench/{row.public_id}/1-1/sessions.csv").content.decode().splitlines()
+    assert not any(line.startswith("right on those learned from,7") for line in rows), rows
+
+
+LATE = "The metric of Cartpole is known only where an episode ends."
+
+
+@pytest.mark.parametrize(
+    ("values", "warns"),
+    [
+        ({"options": {"truth": "metric"}}, True),
+        ({"options": {"truth": "metric", "segment": 0}}, False),
+        ({"options": {"truth": "metric", "segment": 500}}, False),
+        ({}, False),
+        ({"task": "Ant", "options": {"truth": "metric"}}, False),
+    ],
+)
+def test_a_draft_warns_of_a_metric_that_is_known_at_the_end_alone(
+    staff: Client, values: dict[str, Any], warns: bool
+) -> None:
+    row = create_experiment(**{"method": "prefppo", "k": 1, "n": 1, **values})
+    assert (LATE in html(staff.get(f"/bench/{row.public_id}/"))) is warns
+
+
+def test_a_plan_warns_of_a_metric_that_is_known_at_the_end_alone() -> None:
+    arms = tuple(parse_arm(arm, 30) for arm in ("icpl", "prefppo:truth=metric"))
+    plan = Plan(("Cartpole", "Ant"), arms, experiments=1, candidates=30)
+    assert [words.startswith(LATE) for words in list_warnings(plan)] == [True]
 
 
 def test_a_page_shows_sessions_while_the_policy_trains(staff: Client, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from simulation import catalog, names
 from trainer.commands.train import executable, numbers, read_source, train_and_report
-from trainer.preferences.settings import METHODS, SELECTIONS, TRUTHS, Preferences
+from trainer.preferences.settings import METHODS, SELECTIONS, TRUTHS, Preferences, warn_of_late_metric
 from trainer.records import WARM, TrainJob, preset_of
 
 TEACHER = ("beta", "gamma", "mistake", "skip", "equal")
@@ -24,6 +24,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
         job, rows = make_job(options)
+        asked = job.preferences[0]
+        if asked and (words := warn_of_late_metric(catalog.task(job.task), asked.truth, asked.segment)):
+            print(f"Warning: {words}", file=sys.stderr)
         given = [path for path in (options.reward, options.prior) if path is not None]
         folder = options.out or Path("runs", f"{job.task.lower()}-pairs-{time.strftime('%Y%m%d-%H%M%S')}")
         if given and not executable(job, given):

@@ -47,8 +47,8 @@ class Fit:
     """How learning from labels went for one row."""
 
     epochs: int
-    accuracy: float
-    """Share of the decided labels that the members get right in the last epoch, on average; 1 where none is decided."""
+    accuracy: float | None
+    """Share of the decided labels that the members get right in the last epoch, on average; None where none is."""
     left_out: int | None = None
     """Labels that a discriminator left out of the last epoch; None: there is none."""
     turned: int | None = None
@@ -265,7 +265,7 @@ class RewardModel:
             fits |= {
                 rows[i]: Fit(epoch, right, left_out, turned) for i, right in zip(learning, accuracies, strict=True)
             }
-            learning = [i for i in learning if epoch < epochs[0] or fits[rows[i]].accuracy <= ENOUGH]
+            learning = [i for i in learning if epoch < epochs[0] or _needs_more(fits[rows[i]])]
             if not learning:
                 break
         return fits
@@ -289,7 +289,7 @@ class RewardModel:
         unlabelled: Sequence[Unlabelled] | None,
         crops: int,
         rate: float,
-    ) -> list[float]:
+    ) -> list[float | None]:
         """One pass over the labels, each member in its own order; each row's accuracy on the way."""
         count, members = len(labels[0]), _members(rows)
         orders = [[torch.randperm(count, generator=self._generators[row]) for _ in range(MEMBERS)] for row in rows]
@@ -311,7 +311,7 @@ class RewardModel:
         self.optimizer.replace(members, optimizer)
         decided = [int((of_row.targets[:, 0] != of_row.targets[:, 1]).sum()) for of_row in labels]
         return [
-            hits / (MEMBERS * number) if number else 1.0 for hits, number in zip(right.tolist(), decided, strict=True)
+            hits / (MEMBERS * number) if number else None for hits, number in zip(right.tolist(), decided, strict=True)
         ]
 
     def _gradient(self, flat: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -372,6 +372,11 @@ class RewardModel:
         valid = torch.stack([crop_pairs(of_member, stream, LABELLED_CROPS) for of_member, stream in repeated])
         weights = batch.weights.repeat(1, crops) / crops
         return Batch(batch.inputs, valid, batch.targets.repeat(1, crops, 1), weights)
+
+
+def _needs_more(fit: Fit) -> bool:
+    """Whether too many decided labels are still wrong."""
+    return fit.accuracy is not None and fit.accuracy <= ENOUGH
 
 
 def round_up_size(count: int) -> int:

@@ -23,7 +23,9 @@ class Session:
     """All answers so far."""
     epochs: int
     accuracy: float | None
-    """Share of the decided answers learned from that the members get right in the last epoch, on average."""
+    """Share of the decided answers learned from that the members get right in the last epoch, on average. Files of
+    earlier versions have 1 where no answer is decided.
+    """
     accuracy_before: float | None
     """The same of this session's answers, which the model had not seen by then."""
     correlation_before: float | None

@@ -71,6 +71,19 @@ METHODS = {
 }
 
 
+def warn_of_late_metric(info: TaskInfo, truth: str, segment: int) -> str:
+    """What to know before a teacher compares parts of episodes by a metric that is known only at an episode's end; empty
+    where that is not so.
+    """
+    if truth != "metric" or not info.metric_at_end or not 0 < segment < info.episode_steps:
+        return ""
+    return (
+        f"The metric of {info.name} is known only where an episode ends. A teacher that compares it is asked about the "
+        "last segments of episodes alone, and judges each by what its whole episode was worth. Have it compare the "
+        "summed human-written reward (truth = reward), or whole episodes (segment = 0)."
+    )
+
+
 @dataclass(frozen=True)
 class Preferences:
     """How one candidate's policy learns from answers about pairs. Without `prior` the candidate's reward function does

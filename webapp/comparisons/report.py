@@ -23,6 +23,7 @@ from webapp.comparisons.plan import REFERENCES, Plan
 from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, add_details
 from webapp.comparisons.unread import find_unread
 from webapp.experiments import provenance
+from webapp.experiments.figures import hide_undecided
 from webapp.problems.media import get_medium
 
 EXPLANATION = """\
@@ -285,7 +286,7 @@ def _build_learning_table(scores: Sequence[Score]) -> str:
     for score in scores:
         held = [result.sessions for result in score.results if result.sessions]
         if held:
-            last = [sessions[-1] for sessions in held]
+            last = [hide_undecided(sessions)[-1] for sessions in held]
             figures = [format_known_mean([one[name] for one in last]) for name in LEARNING]
             counts = [format_mean([sum(one[name] for one in sessions) for sessions in held]) for name in COUNTS]
             rows.append([score.arm.label, f"{len(held)}", format_mean([len(one) for one in held]), *counts, *figures])

@@ -49,8 +49,20 @@ SESSION_SERIES = {
 """Figures of a session (trainer.preferences.sessions) -> their names; all lie between -1 and 1."""
 
 
-def sessions_chart(sessions: Sequence[Mapping[str, Any]]) -> Chart:
+def hide_undecided(sessions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The sessions, without a share of right answers where no answer so far prefers a segment: rows of earlier versions
+    have 1 there.
+    """
+    decided, shown = 0, []
+    for session in sessions:
+        decided += session["asked"] - session["skipped"] - session["equal"]
+        shown.append(session if decided else {**session, "accuracy": None})
+    return shown
+
+
+def sessions_chart(given: Sequence[Mapping[str, Any]]) -> Chart:
     """How well a reward model that learns from answers about pairs predicts them, session by session."""
+    sessions = hide_undecided(given)
     answers = tuple(float(session["labels"]) for session in sessions)
     series = tuple(
         Series(title, answers, tuple(finite(session[name]) for session in sessions))

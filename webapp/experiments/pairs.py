@@ -5,14 +5,16 @@ The caller of every function that changes something holds the experiment's lock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from llm import methods
-from trainer.preferences import exchange
+from simulation import catalog
+from trainer.preferences import exchange, settings
 from webapp.experiments import events, jobs
 from webapp.experiments.models import Clip, Experiment, Job, LoopSettings, PairSession, Request, Segment, SegmentPair
 
@@ -37,6 +39,15 @@ def read_seconds(plan: LoopSettings) -> float:
 def read_queries(plan: LoopSettings) -> int:
     """How many pairs its policy asks about in all sessions."""
     return int(methods.method(plan.method).value_of("queries", plan.options))
+
+
+def warn_of_teacher(task: str, method: str, options: Mapping[str, Any]) -> str:
+    """What to know of the simulated teacher before such an experiment begins; empty where there is nothing."""
+    chosen = methods.method(method)
+    if not chosen.asks_pairs or chosen.pairs_by_vision:
+        return ""
+    truth, segment = (chosen.value_of(name, options) for name in ("truth", "segment"))
+    return settings.warn_of_late_metric(catalog.task(task), truth, segment)
 
 
 def begin_session(experiment: Experiment, request: Request, queries: exchange.Queries) -> None:

@@ -105,6 +105,8 @@ def start_learning_on(experiment: Experiment, owner: str, method: str, queries: 
         raise ValueError(f"Choose one of {', '.join(known.values())}, and one of {counts} answers.")
     seed = find_unseen_seed(experiment)
     given = {"reward": winner.source, "truth": "metric", "queries": queries, "episodes": retrain.EPISODES}
+    if catalog.task(experiment.task).metric_at_end:
+        given["segment"] = 0  # the metric says nothing of parts of an episode
     row = Experiment.objects.create(
         name=f"{experiment.name[: LONGEST_NAME - 30]}, {known[method]}, seed {seed}",
         task=experiment.task,

@@ -28,6 +28,7 @@ INFO = TaskInfo(
         "actions": "Tensor (num_envs, 16)",
     },
     metric="consecutive successes per episode",
+    final_metric=True,
     reasons_best=SHADOW_HAND.reasons_best,
     reasons_worst=SHADOW_HAND.reasons_worst,
     presets={

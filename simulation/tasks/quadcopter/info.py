@@ -25,6 +25,7 @@ INFO = TaskInfo(
         "actions": "Tensor (num_envs, 12)",
     },
     metric="distance to the target at the end of an episode in m, negated",
+    final_metric=True,
     revision=2,
     reasons_best=("reaches the ball", "hovers still", "flies straight there", "flies smoothly"),
     reasons_worst=("misses the ball", "flies past it", "wobbles", "crashes"),

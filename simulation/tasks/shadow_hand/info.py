@@ -39,6 +39,7 @@ INFO = TaskInfo(
         "actions": "Tensor (num_envs, 20)",
     },
     metric="consecutive successes per episode",
+    final_metric=True,
     reasons_best=("turns the cube as shown", "turns it quickly", "holds the cube safely", "moves its fingers smoothly"),
     reasons_worst=("drops the cube", "turns it the wrong way", "hardly turns it", "fingers shake"),
     presets={

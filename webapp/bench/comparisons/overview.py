@@ -11,13 +11,13 @@ from webapp.comparisons import alignments, experiment_results, findings, planned
 from webapp.comparisons.accuracy import Accuracy, measure_accuracies
 from webapp.comparisons.arms import Arm
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
-from webapp.comparisons.equal_arms import describe_equal_arms
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.findings import Evidence, References
 from webapp.comparisons.follow_ups import OVER
 from webapp.comparisons.foreground import State, read_state
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import REFERENCES, Plan
+from webapp.comparisons.plan_warnings import list_warnings
 from webapp.comparisons.unread import find_unread
 from webapp.experiments import progress
 from webapp.experiments.alignment import NONE, Alignment
@@ -162,9 +162,9 @@ class ComparisonOverview:
         return any(methods.method(arm.method).writes for arm in self.comparison.plan.arms)
 
     @property
-    def equal_arms(self) -> list[str]:
-        """Warnings about methods that cannot differ under this plan."""
-        return describe_equal_arms(self.comparison.plan)
+    def warnings(self) -> list[str]:
+        """What to know before it starts."""
+        return list_warnings(self.comparison.plan)
 
     @property
     def to_train(self) -> int:

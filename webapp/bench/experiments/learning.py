@@ -33,7 +33,12 @@ class Learning:
 
     @property
     def sessions(self) -> Sequence[Mapping[str, Any]]:
-        return list(self.candidate.sessions)
+        return figures.hide_undecided(self.candidate.sessions)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether answers were learned from of which none prefers a segment, in a session at least."""
+        return any(session["labels"] and session["accuracy"] is None for session in self.sessions)
 
     @property
     def sorts(self) -> bool:

@@ -24,7 +24,7 @@ from webapp.experiments import figures, held_up, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
-from webapp.experiments.pairs import asks_people, asks_vision
+from webapp.experiments.pairs import asks_people, asks_vision, warn_of_teacher
 from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.experiments.working_time import WorkingTime, read_working_time
 from webapp.review import pairs, panels
@@ -127,6 +127,11 @@ class ExperimentOverview:
     @property
     def teacher(self) -> str:
         return describe_teacher(self.experiment)
+
+    @property
+    def teacher_warning(self) -> str:
+        row = self.experiment
+        return "" if asks_people(row) else warn_of_teacher(row.task, row.method, row.options)
 
     @cached_property
     def retrainings(self) -> RetrainingTable | None:

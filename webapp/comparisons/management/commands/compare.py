@@ -32,7 +32,7 @@ from webapp.comparisons import plan as plans
 from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS, Arm, add_published_k, add_usual
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.contrasts import CONTROLS, add_controls
-from webapp.comparisons.equal_arms import describe_equal_arms
+from webapp.comparisons.plan_warnings import list_warnings
 from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.follow_ups import Step
 from webapp.comparisons.foreground import State
@@ -327,7 +327,7 @@ def describe_plan(plan: Plan, state: State, elsewhere: Elsewhere = experiment_re
     if known:
         lines.append(f"Measured here: {known}.")
     lines.append(describe_ceiling(compute_ceiling(plan, state.experiments - state.finished)))
-    lines += [f"Warning: {words}" for words in describe_equal_arms(plan)]
+    lines += [f"Warning: {words}" for words in list_warnings(plan)]
     lines += describe_contrasts(plan, elsewhere)
     return "\n".join(lines)
 

@@ -18,6 +18,7 @@ from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
 from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.experiments.options import OFFLINE, describe_options, parse_options
+from webapp.experiments.pairs import warn_of_teacher
 from webapp.experiments.seeds import find_next_seed
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
@@ -84,6 +85,8 @@ class Command(PrefineCommand):
         self.last_line, self.rounds_shown, self.status = 0.0, 0, StatusLine(self.stdout)
         self.experiment = experiment
         self.stdout.write(f"{experiment.name}  (experiment {experiment.public_id}, seed {experiment.seed})")
+        if words := warn_of_teacher(experiment.task, experiment.method, experiment.options):
+            self.stdout.write(f"Warning: {words}")
         headless.end_on_signals()
         try:
             headless.run_to_end(experiment, self.report)

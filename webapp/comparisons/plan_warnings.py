@@ -1,4 +1,6 @@
-"""Arms of a plan that ask for exactly the same, such as ICPL and OpenLoop in a single round."""
+"""What to know before a plan starts: arms that ask for exactly the same, such as ICPL and OpenLoop in a single round,
+and teachers that see little.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,13 @@ from webapp.comparisons.arms import Arm
 from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
+from webapp.experiments.pairs import warn_of_teacher
+
+
+def list_warnings(plan: Plan) -> list[str]:
+    """All of them. Raises ValueError for a task that is gone."""
+    teachers = (warn_of_teacher(task, arm.method, arm.settings) for task in plan.tasks for arm in plan.arms)
+    return [*describe_equal_arms(plan), *filter(None, dict.fromkeys(teachers))]
 
 
 def describe_equal_arms(plan: Plan) -> list[str]:
