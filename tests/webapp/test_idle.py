@@ -151,6 +151,11 @@ def test_every_message_is_taken(broker, monkeypatch, inotify):
     assert sorted(taken) == [1, 2, 3]
 
 
+def test_a_folder_lacks_no_host(broker, caplog):
+    """Kombu wrote a warning about it to every console from which a message was sent."""
+    assert broker[0].clone().info()["hostname"] is None and not caplog.records
+
+
 @pytest.mark.slow
 def test_an_idle_worker_lists_nothing(broker, monkeypatch):
     connection, queue, listed = broker
