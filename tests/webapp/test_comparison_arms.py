@@ -17,10 +17,10 @@ from llm.methods import METHODS
 from tests.webapp.fake_workers import create_experiment
 from webapp.comparisons import csv_tables, experiment_results, report
 from webapp.comparisons.arms import MOST_ROUNDS, add_usual, name_arms, parse_arm
-from webapp.comparisons.plan_warnings import describe_equal_arms
 from webapp.comparisons.management.commands import compare
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan, list_revisions
+from webapp.comparisons.plan_warnings import describe_equal_arms
 from webapp.experiments.loop import describe_task
 from webapp.experiments.models import Candidate, Experiment, Iteration, LanguageModel
 

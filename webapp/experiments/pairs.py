@@ -46,7 +46,7 @@ def warn_of_teacher(task: str, method: str, options: Mapping[str, Any]) -> str:
     chosen = methods.method(method)
     if not chosen.asks_pairs or chosen.pairs_by_vision:
         return ""
-    truth, segment = (chosen.value_of(name, options) for name in ("truth", "segment"))
+    truth, segment = str(chosen.value_of("truth", options)), int(chosen.value_of("segment", options))
     return settings.warn_of_late_metric(catalog.task(task), truth, segment)
 
 

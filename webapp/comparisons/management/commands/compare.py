@@ -32,11 +32,11 @@ from webapp.comparisons import plan as plans
 from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS, Arm, add_published_k, add_usual
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
 from webapp.comparisons.contrasts import CONTROLS, add_controls
-from webapp.comparisons.plan_warnings import list_warnings
 from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.follow_ups import Step
 from webapp.comparisons.foreground import State
 from webapp.comparisons.plan import Plan
+from webapp.comparisons.plan_warnings import list_warnings
 from webapp.comparisons.unread import find_unread
 from webapp.experiments import headless, judges, progress
 from webapp.experiments.defaults import find_model
