@@ -52,6 +52,4 @@ LABEL org.opencontainers.image.title="Prefine" \
     org.opencontainers.image.licenses="Apache-2.0" \
     org.opencontainers.image.version="${VERSION}"
 ENTRYPOINT ["tini", "--"]
-CMD ["python", "-m", "uvicorn", "webapp.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--lifespan", "off", \
-     "--no-proxy-headers", "--ws-max-size", "4096", "--ws-per-message-deflate", "false", \
-     "--timeout-graceful-shutdown", "2", "--no-access-log"]
+CMD ["python", "-m", "webapp.web_server", "--host", "0.0.0.0", "--port", "8000"]

@@ -30,7 +30,7 @@ SETTLE_SECONDS = 10.0
 TIMES = 10
 PROGRAMS = {
     "supervisor": "webapp.supervisor",
-    "site": "uvicorn",
+    "site": "webapp.web_server",
     "workers": "manage.py worker",
     "reaper and notifier": "manage.py reaper",
 }

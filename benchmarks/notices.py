@@ -75,7 +75,7 @@ def site_process(site: str) -> Path:
     port = f"--port\0{site.rpartition(':')[2]}\0".encode()
     for found in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if b"uvicorn" in (line := found.read_bytes()) and port in line:
+            if b"webapp.web_server" in (line := found.read_bytes()) and port in line:
                 return found.parent
     raise LookupError(f"no process serves {site}")
 

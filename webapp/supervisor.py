@@ -34,7 +34,7 @@ from webapp.base.private_files import write_private_files
 
 POLL_SECONDS = 0.2
 """Between two looks while the site or a program starts."""
-REST_SECONDS = 1.0
+REST_SECONDS = 2.0
 """Between two looks while all of them run; a signal or a program's end is seen at once."""
 FIRST_PAUSE, LAST_PAUSE = 0.5, 8.0
 HEALTHY_SECONDS = 30.0
@@ -109,14 +109,11 @@ def list_programs(host: str, port: int) -> list[Program]:
     """All programs, in the order in which they are stopped: workers, reaper, web server."""
     python = sys.executable
     worker, machine = [python, "manage.py", "worker"], socket.gethostname()
-    web = [python, "-m", "uvicorn", "webapp.asgi:application", "--host", host, "--port", str(port), "--lifespan", "off"]
-    web += ["--no-proxy-headers"]  # webapp/accounts/addresses.py reads them, as PREFINE_PROXIES says
-    web += ["--ws-max-size", "4096"]  # pages send pings alone
-    web += ["--ws-per-message-deflate", "false"]  # would take 90 MB for 1 000 open pages that are sent 20 bytes each
+    web = [python, "-m", "webapp.web_server", "--host", host, "--port", str(port)]
     return [
         *(Program(name, [*worker, queue, "--name", f"{name}@{machine}"]) for name, queue in WORKERS.items()),
         Program("reaper", [python, "manage.py", "reaper"]),
-        Program("web", [*web, "--timeout-graceful-shutdown", "2", "--no-access-log"]),
+        Program("web", web),
     ]
 
 

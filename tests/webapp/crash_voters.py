@@ -73,7 +73,7 @@ class Voter:
 
     def kill_site(self) -> None:
         for pid, (_, command) in processes().items():
-            if "uvicorn webapp.asgi" in command and f"--port {self.port} " in command:
+            if "webapp.web_server" in command and f"--port {self.port} " in command:
                 with contextlib.suppress(ProcessLookupError):  # another part of the test killed it
                     os.kill(pid, signal.SIGKILL)
                     self.kills += 1

@@ -226,7 +226,7 @@ class TestExport:
         for table in ("polls", "pairs", "evaluators", "showings", "pair_votes"):
             assert rows_of(package, table) == []
         assert b"Which is calmer" not in read_all(package)
-        assert "1 A/B vote(s) that are not closed" in package.read("README.txt").decode()
+        assert "1 vote(s) that are not closed" in package.read("README.txt").decode()
 
     def test_knows_nothing_of_other_studies(self, tmp_path, saved_export):
         study = importer.restore(saved_export.path, "ada")

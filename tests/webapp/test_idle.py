@@ -1,6 +1,8 @@
 """An idle site looks at nothing: what tells that something happened, and what still comes in its time."""
 
+import asyncio
 import os
+import signal
 import threading
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +12,7 @@ from django.db import connection
 from kombu import Connection, Exchange, Queue
 
 from tests.webapp import fake_workers, rows
-from webapp import reaper
+from webapp import reaper, web_server
 from webapp.base import folder_broker
 from webapp.base.database import CommitCounter, PollSchedule, read_now
 from webapp.experiments.models import Experiment, Job
@@ -101,6 +103,19 @@ def test_the_notifier_wakes_when_a_notice_is_due():
     assert notifier.compute_wait_seconds() == notifier.IDLE_SECONDS
 
 
+def test_a_signal_ends_the_web_server_at_once(monkeypatch):
+    """It wakes once a second for the date of answers, and here not even then."""
+    monkeypatch.setattr(web_server, "WAKE_SECONDS", 1000)
+    server = web_server.Server(web_server.build_config("127.0.0.1", 0))
+
+    async def serve():
+        asyncio.get_running_loop().call_later(0.1, server.handle_exit, signal.SIGTERM, None)
+        await asyncio.wait_for(server.main_loop(), 60)
+
+    asyncio.run(serve())
+    assert server.server_state.default_headers[0][0] == b"date"
+
+
 @pytest.fixture
 def broker(tmp_path, monkeypatch):
     """A connection to a folder of messages, a queue of its own, and what was listed."""
@@ -160,11 +175,15 @@ def test_a_folder_lacks_no_host(broker, caplog):
 def test_an_idle_worker_lists_nothing(broker, monkeypatch):
     connection, queue, listed = broker
     monkeypatch.setattr(folder_broker, "LIST_SECONDS", 1000)
-    with connection.Consumer(queue):
+    with connection.Consumer(queue, no_ack=True, callbacks=[lambda body, message: None]):
         nothing_comes(broker)
         listed.clear()
         nothing_comes(broker)
-    assert len(listed) == 2, "once at its beginning, once at its end"
+        late = threading.Timer(0.2, publish, [broker, 1])
+        late.start()
+        broker[0].drain_events(timeout=30)
+        late.join()
+    assert len(listed) == 1, "nothing is listed before a message is there"
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, listening, processes, wait_for
 from webapp.supervisor import list_programs, lock_folder, main
+from webapp.web_server import build_config
 
 pytestmark = pytest.mark.slow
 
@@ -77,12 +78,12 @@ print([(job.status, job.strikes, job.owner) for job in Job.objects.filter(kind="
 def test_it_restarts_what_dies_stops_in_order_and_puts_a_training_back_without_a_strike(
     running: Running, data: Stack
 ) -> None:
-    web = running.child("uvicorn")
+    web = running.child("webapp.web_server")
     os.kill(web, signal.SIGKILL)
     data.manage("shell", "-v0", "-c", START)
     wait_for(lambda: "web ended (SIGKILL); starting it again" in running.output.read_text(), "a word about it")
     wait_for(lambda: listening(running.port), "the return of the site")
-    assert running.child("uvicorn") != web
+    assert running.child("webapp.web_server") != web
     wait_for(lambda: any("trainer.lockstep" in command for command in running.children().values()), "training", 240)
     below = running.children()
     running.process.send_signal(signal.SIGINT)
@@ -134,8 +135,8 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(hard, supervisor.OPEN
 def test_the_limit_of_open_files_is_raised_and_messages_are_small(data: Stack) -> None:
     said, _ = data.python("-c", LIMIT).communicate(timeout=240)
     assert said.strip() == "True"
-    web = list_programs("127.0.0.1", 8000)[-1].command
-    assert web[web.index("--ws-max-size") + 1] == "4096"
+    assert list_programs("127.0.0.1", 8000)[-1].command[1:3] == ["-m", "webapp.web_server"]
+    assert build_config("127.0.0.1", 8000).ws_max_size == 4096
 
 
 def test_a_taken_port_is_named(data: Stack) -> None:

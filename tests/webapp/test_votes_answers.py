@@ -179,8 +179,8 @@ def test_a_problem_that_an_open_vote_shows_is_kept(client, problem, two_answers)
     client.force_login(bench_rows.create_staff())
     address = reverse("admin:problems_problem_delete", args=[problem.pk])
     html = client.post(address, {"post": "yes"}).content.decode()
-    assert "is used by the open A/B vote “Which is better”" in html
-    with pytest.raises(ProtectedError, match="open A/B vote"), transaction.atomic():
+    assert "is used by the open vote “Which is better”" in html
+    with pytest.raises(ProtectedError, match="open vote"), transaction.atomic():
         problem.delete()
     assert Attachment.objects.exists()
     lifecycle.close_poll(poll)

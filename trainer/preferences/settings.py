@@ -72,7 +72,7 @@ METHODS = {
 
 
 def warn_of_late_metric(info: TaskInfo, truth: str, segment: int) -> str:
-    """What to know before a teacher compares parts of episodes by a metric that is known only at their end, or nothing."""
+    """What to know of a teacher that compares parts of episodes by a metric known only at their end; else empty."""
     if truth != "metric" or not info.metric_at_end or not 0 < segment < info.episode_steps:
         return ""
     return (

@@ -33,7 +33,7 @@ What is here
   replay/          each experiment as `python -m llm.replay` replays it, without a model or a simulator;
                    --lenient for one that saw an upgrade
   figures/         scores over the rounds, as drawing and as numbers
-  polls/           A/B votes: analysis plan, votes, results, figures
+  polls/           votes: analysis plan, answers, results, figures
   problems/        figures and files of problems, where the task was no robot's
   {clips}
   {policies}
@@ -72,6 +72,6 @@ def render_readme(scope: Scope, counts: dict[str, int], options: Options) -> str
         else "(policies were left out)",
         counts="".join(f"  {counts[table.file]:>8}  {table.file}\n" for table in TABLES.values()),
         labels=" drawn for this export alone" if options.fresh_labels else "",
-        sealed=f"  {scope.sealed} A/B vote(s) that are not closed: their results are sealed.\n" if scope.sealed else "",
+        sealed=f"  {scope.sealed} vote(s) that are not closed: their results are sealed.\n" if scope.sealed else "",
         withheld=withheld,
     )

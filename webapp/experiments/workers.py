@@ -32,7 +32,7 @@ class NameTaken(Exception):
 
 def get_beat_seconds() -> float:
     """SQLite serves one machine, which knows whether a process runs, and every write wakes its other processes."""
-    return 60.0 if connection.vendor == "sqlite" else settings.LEASE_SECONDS / 3
+    return 600.0 if connection.vendor == "sqlite" else settings.LEASE_SECONDS / 3
 
 
 def is_alive(worker: Worker) -> bool:

@@ -69,7 +69,7 @@ def find_files(pair: Pair) -> list[Attachment | None]:
 def find_polls_on(problem: Problem, **_: Any) -> tuple[str, list[str]]:
     """The open votes on answers to this problem, whose pages show its files."""
     polls = Poll.objects.filter(status=Poll.Status.OPEN, pairs__answers__problem__name=problem.name)
-    return "open A/B vote", [poll.title for poll in polls.distinct().order_by("pk")]
+    return "open vote", [poll.title for poll in polls.distinct().order_by("pk")]
 
 
 def find_polls_showing(files: Iterable[Attachment], **_: Any) -> list[str]:

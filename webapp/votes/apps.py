@@ -3,7 +3,7 @@ from django.apps import AppConfig
 
 class VotesConfig(AppConfig):
     name = "webapp.votes"
-    verbose_name = "A/B votes"
+    verbose_name = "Votes"
 
     def ready(self) -> None:
         from webapp.experiments.signals import ratings_requested

@@ -1,4 +1,4 @@
-"""Blinded A/B votes: polls, pairs, evaluators, what each evaluator was shown, and their votes."""
+"""Blinded votes: polls, pairs, evaluators, what each evaluator was shown, and their votes."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ class Poll(Spoken):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        verbose_name = "A/B vote"
+        verbose_name = "vote"
         ordering = ["-created_at"]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Sets up A/B votes. The poll's own page opens them and shows results; no list here has votes or sides."""
+"""Sets up votes. The poll's own page opens them and shows results; no list here has votes or sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of A/B votes: progress while a vote is open, results once it is unblinded. Staff only."""
+"""The pages of votes: progress while a vote is open, results once it is unblinded. Staff only."""
 
 from __future__ import annotations
 
