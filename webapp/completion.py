@@ -22,7 +22,8 @@ OPTIONS = {
     "restore": "--check --overwrite",
     "copy-store": "local bucket",
     "test": "--quick --all",
-    "run": f"--task --problem --method --option --k --n {SETTINGS} --start {SHARED} {BUDGETS} --name --resume",
+    "run": f"--task --problem --method --option --k --n {SETTINGS} --start {SHARED} {BUDGETS} --prompts --name"
+    " --resume",
     "compare": f"--tasks --methods --budget --experiments {SETTINGS} {BUDGETS} --label --with --out --plan --report"
     " --retrain --contrasts --controls --estimate --as-published",
     "align": "--model --videos --answers --pictures",

@@ -1,6 +1,7 @@
 """Prompts are text files in this folder, filled with string.Template. A missing or unused variable raises.
 
-PREFINE_PROMPTS names a folder whose files replace those of the same name (docs/models.md).
+PREFINE_PROMPTS names a folder whose files replace those of the same name (docs/models.md); so does a set of prompts
+that an experiment chooses (`use_own`).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -18,7 +20,7 @@ from llm.errors import PromptError
 
 FOLDER = Path(__file__).parent
 _given: Mapping[str, str] | None = None
-"""Own texts in place of those of PREFINE_PROMPTS, while a record is replayed."""
+"""Own texts in place of those of PREFINE_PROMPTS: of a replayed record, or of the set that an experiment chose."""
 
 
 @cache
@@ -32,6 +34,11 @@ def _template(name: str) -> Template:
 def names() -> list[str]:
     """The prompts that there are, sorted."""
     return sorted(p.stem for p in FOLDER.glob("*.txt"))
+
+
+def read_published() -> dict[str, str]:
+    """Prefine's own prompts, by name."""
+    return {name: (FOLDER / f"{name}.txt").read_text() for name in names()}
 
 
 def template(name: str, given: Collection[str]) -> Template:
@@ -68,7 +75,7 @@ def _read_folder(folder: Path) -> Mapping[str, str]:
         texts = {path.stem: path.read_text() for path in sorted(folder.glob("*.txt"))}
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"PREFINE_PROMPTS={folder}: {error}") from error
-    reasons = [reason for name, text in texts.items() for reason in _find_faults(name, text)]
+    reasons = find_faults(texts)
     if not texts:
         reasons = ["the folder holds no prompt, which is a file such as feedback.txt"]
     if reasons:
@@ -76,10 +83,16 @@ def _read_folder(folder: Path) -> Mapping[str, str]:
     return texts
 
 
+def find_faults(texts: Mapping[str, str]) -> list[str]:
+    """Why these texts cannot take the place of the prompts of their names; empty where they can."""
+    return [reason for name, text in texts.items() for reason in _find_faults(name, text)]
+
+
 def _find_faults(name: str, text: str) -> Iterator[str]:
     """Why this text cannot take the place of the prompt of this name."""
     if name not in names():
-        yield f"there is no prompt {name}.txt to replace"
+        near = get_close_matches(name, names(), 1)
+        yield f"there is no prompt {name}.txt to replace{f'; the nearest is {near[0]}.txt' if near else ''}"
         return
     own, published = Template(text), Template((FOLDER / f"{name}.txt").read_text())
     if not own.is_valid():

@@ -16,7 +16,7 @@ from webapp.archive import retention
 from webapp.archive.rules import list_own_models
 from webapp.audit import record
 from webapp.experiments import loop
-from webapp.experiments.models import Clip, Experiment, Job, LanguageModel, ModelCall, Request, Run
+from webapp.experiments.models import Clip, Experiment, Job, LanguageModel, ModelCall, PromptSet, Request, Run
 from webapp.review import ballot, tags
 from webapp.review.models import ClipTicket, GoldSet, Trial, TrialPlan, Viewing, Vote
 from webapp.review.screenings import LETTERS, find_screening, make_tiles
@@ -51,7 +51,9 @@ def create_finished_study(panel: int = 1) -> FinishedStudy:
     model = LanguageModel.objects.create(
         name="Writer", kind="openai", base_url="http://secret.example/v1", model="writer-1", api_key=KEY
     )
-    study = rows.study(task="Cartpole", k=3, n=2, panel=panel, model=model, description="A pilot.", practice=False)
+    words = PromptSet.objects.create(name="Paper", texts={"reason": "They say: $reason"}, added_by=EXPERIMENTER)
+    plan = {"task": "Cartpole", "k": 3, "n": 2, "panel": panel, "model": model, "prompt_set": words}
+    study = rows.study(**plan, description="A pilot.", practice=False)
     Question.objects.create(study=study, text="What do you do?", answers="Watch\nSing", correct=1)
     CompletionCode.objects.create(study=study, code=CODE)
     TrialPlan.objects.create(study=study, attention=1)

@@ -25,7 +25,7 @@ from webapp.archive.models import Imported, Origin
 from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
 from webapp.experiments import loop
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LanguageModel
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LanguageModel, PromptSet
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
 from webapp.review import trials
 from webapp.review.models import TrialPlan
@@ -61,10 +61,12 @@ class TestImport:
         one = saved_export.package()
         copies = [importer.restore(saved_export.path, "ada") for _ in range(2)]
         assert {model.name for model in LanguageModel.objects.all()} == {"Writer", "Writer (imported)"}
+        sets = PromptSet.objects.all()
+        assert {one.name for one in sets} == {"Paper", "Paper (imported)"} and len({one.digest for one in sets}) == 1
         again = write_export(copies[1], tmp_path / "copy.zip")
         differ = {name for name in one.namelist() if name not in again.namelist() or one.read(name) != again.read(name)}
         own = re.compile(
-            r"(clips|votes|traces)/|tables/(experiments|clips|pairs|polls|language_models)\.|manifest|SHA256"
+            r"(clips|votes|traces)/|tables/(experiments|clips|pairs|polls|language_models|prompt_sets)\.|manifest|SHA256"
         )
         assert [name for name in differ if not own.match(name)] == []
         assert Clip.objects.values("name").distinct().count() == Clip.objects.count()

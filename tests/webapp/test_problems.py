@@ -21,6 +21,7 @@ from llm.forms import form_of
 from llm.methods import OFFERED
 from tests.webapp import rows
 from webapp.archive import unpack
+from webapp.base import zips
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
 from webapp.experiments.models import Experiment, LanguageModel, Request
@@ -84,7 +85,7 @@ def experiment(**values):
 
 def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
     again = exchange.export_set(Problem.objects.all())
-    exchange.import_set(exchange.read_bytes("set.zip", exchange.pack_zip(again)))
+    exchange.import_set(exchange.read_bytes("set.zip", zips.pack(again)))
     assert exchange.export_set(Problem.objects.all()) == again
     assert Problem.objects.count() == 2 and Attachment.objects.count() == 1
     add = Problem.objects.get(name="add")
@@ -162,10 +163,10 @@ def test_a_set_that_is_refused_leaves_no_file_behind():
 def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
     monkeypatch.setattr(exchange, "MOST_BYTES", 1000)
     with pytest.raises(exchange.BadSet, match="more than"):
-        exchange.read_bytes("set.zip", exchange.pack_zip({"problems.yaml": b"0" * 2000}))
+        exchange.read_bytes("set.zip", zips.pack({"problems.yaml": b"0" * 2000}))
     with pytest.raises(exchange.BadSet, match="no readable ZIP"):
         exchange.read_bytes("set.zip", b"PK nothing")
-    damaged = bytearray(exchange.pack_zip({"problems.yaml": bytes(range(256))}))
+    damaged = bytearray(zips.pack({"problems.yaml": bytes(range(256))}))
     damaged[44:60] = bytes(16 * [255])
     with pytest.raises(exchange.BadSet, match="no readable ZIP"):
         exchange.read_bytes("set.zip", bytes(damaged))

@@ -13,8 +13,10 @@ from django.db.models import Q
 EXPERIMENTERS = "Experimenters"
 STUDY_APPS = (*("studies", "experiments", "review", "votes", "problems", "comparisons", "archive", "notices"),)
 """Apps whose rows experimenters work with."""
-KEPT_FROM_EXPERIMENTERS = ("languagemodel", "recruit", "address", "subscription")
-"""Models with API keys, with ids of recruitment sites, and with ways to reach people."""
+KEPT_FROM_EXPERIMENTERS = ("languagemodel", "promptset", "recruit", "address", "subscription")
+"""Models with API keys, with what every language model may be told, with ids of recruitment sites, and with ways to
+reach people.
+"""
 
 
 class Role(models.TextChoices):

@@ -33,6 +33,7 @@ SHAPES: dict[str, Any] = {
     "experiments.Experiment.judge_options": SETTINGS,
     "experiments.Experiment.overrides": SETTINGS,
     "experiments.Experiment.prompts": {...: {...: str}},
+    "experiments.PromptSet.texts": {...: str},
     "experiments.Iteration.tags": [str],
     "experiments.Candidate.trace": {...: SERIES},
     "experiments.Candidate.metric_trace": {

@@ -88,7 +88,7 @@ class Table:
     """The name of the table's files in the export, without ending."""
     about: str
     root: str
-    """Where the rows are looked up from: study, experiment, poll or language model."""
+    """Where the rows are looked up from: study, experiment, poll, language model, prompt set or problem."""
     path: str
     """The Django lookup from a row to that root; empty where the row is the root."""
     columns: Mapping[str, Column]

@@ -97,6 +97,11 @@ class Scope:
         return sorted({pk for row in used for pk in row if pk})
 
     @cached_property
+    def prompt_sets(self) -> list[int]:
+        chosen = {*Experiment.objects.filter(pk__in=self.experiments).values_list("prompt_set", flat=True)}
+        return sorted(pk for pk in chosen | {*self.study.arms.values_list("prompt_set", flat=True)} if pk)
+
+    @cached_property
     def problems(self) -> list[int]:
         """Problems that are the task of an experiment or an arm."""
         tasks = {*Experiment.objects.filter(pk__in=self.experiments).values_list("task", flat=True)}
@@ -110,6 +115,7 @@ class Scope:
             "experiment": self.experiments,
             "poll": self.polls,
             "language model": self.models,
+            "prompt set": self.prompt_sets,
             "problem": self.problems,
         }[table.root]
         rows = select_rows(table, keys, self.experiments)
@@ -128,13 +134,14 @@ class ExperimentScope:
     study: None = None
 
     def holds(self, table: Table) -> bool:
-        return table.root in ("experiment", "language model", "problem") and not table.person
+        return table.root in ("experiment", "language model", "prompt set", "problem") and not table.person
 
     def filter_rows(self, table: Table) -> QuerySet[Any]:
         chosen = Experiment.objects.filter(pk__in=self.experiments)
         keys: dict[str, list[Any]] = {
             "experiment": self.experiments,
             "language model": sorted({pk for row in chosen.values_list(*MODELS) for pk in row if pk}),
+            "prompt set": list(chosen.exclude(prompt_set=None).values_list("prompt_set", flat=True).distinct()),
             "problem": list(Problem.objects.filter(name__in=chosen.values("task")).values_list("pk", flat=True)),
         }
         return select_rows(table, keys[table.root], self.experiments)

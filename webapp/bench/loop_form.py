@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from django import forms
+from django.urls import reverse
+from django.utils.html import format_html
 
 from llm.methods import OFFERED
 from simulation import catalog
@@ -15,6 +17,11 @@ from webapp.experiments.models import LoopSettings
 from webapp.experiments.models.loop_settings import find_refused
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
+
+PROMPTS_HELP = (
+    'The words in which language models are asked. Administrators upload sets on the page <a href="{}">Prompts</a>. As '
+    "installed: Prefine’s own, or those of PREFINE_PROMPTS."
+)
 
 
 class LoopForm(forms.ModelForm):
@@ -26,6 +33,11 @@ class LoopForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         if "method" in self.fields:
             set_choices(self, "method", [(method.name, method.title) for method in OFFERED.values()])
+        if "prompt_set" in self.fields:
+            field = self.fields["prompt_set"]
+            assert isinstance(field, forms.ModelChoiceField)
+            field.empty_label = "As installed"
+            field.help_text = format_html(PROMPTS_HELP, reverse("archive:prompts"))
         if "task" in self.fields:
             set_choices(self, "task", lookup.group_choices())
             refusing = {"method", "judge", "training_start"}

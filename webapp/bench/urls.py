@@ -7,7 +7,7 @@ from webapp.bench.account import views as account
 from webapp.bench.audit import views as audit
 from webapp.bench.comparisons import alignment
 from webapp.bench.comparisons import views as comparisons
-from webapp.bench.data import single_exports
+from webapp.bench.data import prompt_pages, single_exports
 from webapp.bench.data import views as data
 from webapp.bench.experiments import example_problems, time_left, worker_page
 from webapp.bench.experiments import run_views as runs
@@ -50,6 +50,11 @@ data_patterns = [
     path("experiment/<uuid:public_id>/", single_exports.experiment, name="experiment"),
     path("comparison/<uuid:public_id>/", single_exports.comparison, name="comparison"),
     path("experiments/<uuid:public_id>/", single_exports.single, name="single"),
+    path("prompts/", prompt_pages.index, name="prompts"),
+    path("prompts/upload/", prompt_pages.upload, name="upload_prompts"),
+    path("prompts/prefine.zip", prompt_pages.download_own, name="own_prompts"),
+    path("prompts/<int:pk>.zip", prompt_pages.download, name="prompt_set"),
+    path("prompts/<int:pk>/remove/", prompt_pages.remove, name="remove_prompts"),
     path("export/<uuid:public_id>.zip", data.download, name="download"),
     path("export/<uuid:public_id>/delete/", data.delete_export, name="remove"),
 ]

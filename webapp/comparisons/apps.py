@@ -1,6 +1,23 @@
+from typing import Any
+
 from django.apps import AppConfig
 
 
 class ComparisonsConfig(AppConfig):
     name = "webapp.comparisons"
     verbose_name = "Comparisons"
+
+    def ready(self) -> None:
+        from webapp.experiments.signals import prompt_set_uses_requested
+
+        prompt_set_uses_requested.connect(find_comparisons, dispatch_uid="comparisons")
+
+
+def find_comparisons(prompt_set: Any, **_: Any) -> tuple[str, list[str]]:
+    """The comparisons of which an arm chose these prompts."""
+    from webapp.comparisons.arms import find_prompts
+    from webapp.comparisons.models import Comparison
+
+    rows = Comparison.objects.order_by("pk")
+    wanted = prompt_set.name.casefold()
+    return "comparison", [row.name for row in rows if wanted in map(str.casefold, map(find_prompts, row.methods))]

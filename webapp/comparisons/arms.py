@@ -12,14 +12,16 @@ from llm.method import Method
 from llm.methods import OFFERED
 from llm.methods import method as find_method
 from simulation.names import find_name
+from webapp.experiments import prompt_sets
+from webapp.experiments.models import PromptSet
 from webapp.experiments.options import format_value, parse_options
 
 MOST_ROUNDS = 20
 LARGE_K, MOST_LARGE_ROUNDS = 16, 40
 """With this many candidates a round there may be more rounds: 512 candidates are 32 rounds of Eureka as published."""
 LONGEST_NAME = 60
-JUDGING, AGAIN = "judge.", "again"
-"""How an arm's own options of the judge begin, and the option that makes it the method again."""
+JUDGING, AGAIN, PROMPTS = "judge.", "again", "prompts"
+"""How an arm's own options of the judge begin, and the options that make it the method again or choose its prompts."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Arm:
     """Options of the judge that differ from the comparison's, in this arm alone: a control."""
     again: int = 0
     """Above 0: the same method again with seeds of its own, so that the two differ by chance alone (A/A)."""
+    prompt_set: PromptSet | None = None
+    """The words in which its language models are asked; None: as installed."""
     name: str = field(default="", compare=False)
     """The experimenter's own; empty: the method and its options."""
     difference: str = field(default="", compare=False)
@@ -52,6 +56,7 @@ class Arm:
                 *(f"{name}={format_value(value)}" for name, value in self.options),
                 *(f"{JUDGING}{name}={value}" for name, value in self.judging),
                 *([f"{AGAIN}={self.again}"] if self.again else []),
+                *([f"{PROMPTS}={self.prompt_set}"] if self.prompt_set else []),
             ]
         )
         title = find_method(self.method).title + (f" ({extra})" if extra else "")
@@ -88,15 +93,17 @@ def parse_arm(text: str, candidates: int, most_large_rounds: int = MOST_LARGE_RO
     own, named, name = (part.strip() for part in head.rpartition("="))
     if named:
         _check_name(own)
-    given = parse_options(part for part in rest.split(",") if part.strip())
+    given = _parse_given(rest)
     judging = {key: given.pop(key) for key in list(given) if key.startswith(JUDGING)}
     again = _parse_whole(given.pop(AGAIN, "0"), AGAIN, least=0)
+    words = given.pop(PROMPTS, "")
     arm = _parse_method(name, given, candidates, most_large_rounds)
     method = find_method(arm.method)
     if judging and (method.uses_metric or not method.asks_judge):
         raise ValueError(f"{method.title} asks no judge: {', '.join(judging)} would change nothing")
     own_judging = tuple(sorted((key.removeprefix(JUDGING), value) for key, value in judging.items()))
-    return replace(arm, name=own, judging=own_judging, again=again)
+    chosen = prompt_sets.find(words) if words else None
+    return replace(arm, name=own, judging=own_judging, again=again, prompt_set=chosen)
 
 
 def add_usual(methods: Iterable[str], sees: bool, model_judges: bool) -> list[str]:
@@ -118,9 +125,18 @@ def _find_typed(text: str) -> Method:
 def _add_options(text: str, wanted: Mapping[str, Any]) -> str:
     """The method as typed, with those of these options that are not typed."""
     head, _, rest = text.partition(":")
-    given = parse_options(part for part in rest.split(",") if part.strip())
+    given = _parse_given(rest)
     more = [f"{name}={value}" for name, value in wanted.items() if name not in given]
     return f"{head}:{','.join(filter(None, [rest, *more]))}" if more else text
+
+
+def find_prompts(text: str) -> str:
+    """What a method as typed calls the prompts that it chooses; empty where it chooses none."""
+    return _parse_given(text.partition(":")[2]).get(PROMPTS, "")
+
+
+def _parse_given(rest: str) -> dict[str, str]:
+    return parse_options(part for part in rest.split(",") if part.strip())
 
 
 def _check_name(name: str) -> None:

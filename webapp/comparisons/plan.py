@@ -131,7 +131,8 @@ class Plan:
         names = f"task {cell.task}", f"method {cell.arm.method}"
         revised = {name: self.revisions[name] for name in names if name in self.revisions}
         roles = {role: str(model) for role, model in optional.items() if model}
-        return uuid.uuid5(NAMESPACE, canonical([*settings, *judging, *models, *filter(None, (roles, revised))]))
+        words = {"prompts": cell.arm.prompt_set.digest} if cell.arm.prompt_set else {}
+        return uuid.uuid5(NAMESPACE, canonical([*settings, *judging, *models, *filter(None, (roles, revised, words))]))
 
     @property
     def public_ids(self) -> list[uuid.UUID]:
@@ -198,6 +199,7 @@ class Plan:
             vision=self.vision,
             describer=self.describer,
             judge_model=self.judge_model,
+            prompt_set=cell.arm.prompt_set,
             token_budget=self.token_budget,
             dollar_budget=self.dollar_budget,
         )

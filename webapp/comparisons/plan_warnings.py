@@ -4,11 +4,14 @@ and teachers that see little.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from llm.records import Problem
 from llm.repetition_check import find_equal_flows
 from webapp.comparisons.arms import Arm
 from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
-from webapp.experiments.models import Experiment
+from webapp.experiments.models import Experiment, PromptSet
 from webapp.experiments.pairs import warn_of_teacher
 
 
@@ -22,15 +25,28 @@ def describe_equal_arms(plan: Plan) -> list[str]:
     """A warning for each group of equal arms: which, and why. Controls ask for the same on purpose. Raises ValueError
     for a task that is gone.
     """
-    arms = [arm for arm in plan.arms if not arm.is_control]
     tasks = [loop.describe_task(Experiment(task=task)) for task in plan.tasks]
     problems = {problem.form: problem for problem in tasks}  # a flow depends on nothing else of its task
+    found = [group for problem in problems.values() for arms in _group_by_words(plan) for group in _find(problem, arms)]
+    return [_describe(group) for group in dict.fromkeys(found)]
+
+
+def _group_by_words(plan: Plan) -> list[list[Arm]]:
+    """The arms without controls, those with the same prompts together."""
+    groups: dict[PromptSet | None, list[Arm]] = {}
+    for arm in plan.arms:
+        if not arm.is_control:
+            groups.setdefault(arm.prompt_set, []).append(arm)
+    return list(groups.values())
+
+
+def _find(problem: Problem, arms: Sequence[Arm]) -> list[tuple[Arm, ...]]:
     flows = [(arm.method, arm.k, arm.n, arm.settings) for arm in arms]
-    groups = [group for problem in problems.values() for group in find_equal_flows(problem, flows)]
-    return [_describe([arms[number] for number in group]) for group in dict.fromkeys(groups)]
+    groups = find_equal_flows(problem, flows) if len(flows) > 1 else []
+    return [tuple(arms[number] for number in group) for group in groups]
 
 
-def _describe(arms: list[Arm]) -> str:
+def _describe(arms: Sequence[Arm]) -> str:
     *others, last = [arm.label for arm in arms]
     one = arms[0]
     shape = f"{one.rounds} round{'s' if one.rounds > 1 else ''} of {one.k} candidates"

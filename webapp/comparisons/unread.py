@@ -14,7 +14,7 @@ from webapp.experiments.models import Experiment, LanguageModel
 
 def find_unread(plan: Plan) -> list[Contrast]:
     """Of the offline writer alone: what a language model reads is not known. Arms whose judges differ, or that are the
-    same again, ask for the same by construction.
+    same again, ask for the same by construction; of other words than Prefine's own it is not known either.
     """
     if plan.model is not None and plan.model.kind != LanguageModel.Kind.OFFLINE:
         return []
@@ -24,7 +24,7 @@ def find_unread(plan: Plan) -> list[Contrast]:
 
 def _ask_alike(contrast: Contrast) -> bool:
     a, b = contrast.first, contrast.second
-    return a.judging == b.judging and a.again == b.again
+    return a.judging == b.judging and a.again == b.again and not (a.prompt_set or b.prompt_set)
 
 
 def _is_unread(contrast: Contrast, problem: Problem) -> bool:

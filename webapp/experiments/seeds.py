@@ -17,6 +17,7 @@ SETTINGS = (
     "describer",
     "judge_model",
     "vision",
+    "prompt_set",
 )
 OPTIONS = ("options", "judge_options", "overrides")
 """Compared here, because databases compare JSON differently."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
@@ -17,6 +14,7 @@ from django.core.files.base import ContentFile
 from django.db import transaction
 from django.db.models import QuerySet
 
+from webapp.base import zips
 from webapp.base.store import store
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase, get_ending
 from webapp.problems.signals import find_open_votes
@@ -70,13 +68,9 @@ def read_bytes(name: str, data: bytes) -> dict[str, bytes]:
     if not name.lower().endswith(".zip"):
         return {SET_FILE: data}
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_BYTES:
-                raise BadSet(f"the archive has more than {MOST_FILES} files or {MOST_BYTES >> 20} MB")
-            files = {entry.filename: archive.read(entry) for entry in entries}
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise BadSet(f"{name} is no readable ZIP archive: {error}") from error
+        files = zips.unpack(name, data, MOST_FILES, MOST_BYTES)
+    except ValueError as error:
+        raise BadSet(str(error)) from error
     return _strip_top_folder(files)
 
 
@@ -337,12 +331,3 @@ def _export_problem(problem: Problem, files: dict[str, bytes]) -> dict[str, Any]
         points = problem.points().get(subtask, 1.0)
         entry.setdefault("subtasks", []).append({"number": subtask, "points": points, "cases": cases})
     return entry
-
-
-def pack_zip(files: Mapping[str, bytes]) -> bytes:
-    """The files as an archive."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return buffer.getvalue()

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from webapp.base import zips
 from webapp.base.store import store
 from webapp.problems import exchange
 
@@ -65,7 +66,7 @@ def add_files(files: Mapping[str, bytes], given: Mapping[str, bytes]) -> tuple[d
 
 
 def keep_set(files: Mapping[str, bytes], key: uuid.UUID) -> None:
-    store.publish(_get_path(key), exchange.pack_zip(files))
+    store.publish(_get_path(key), zips.pack(files))
 
 
 def read_set(key: uuid.UUID) -> dict[str, bytes]:

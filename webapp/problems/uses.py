@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from webapp.problems import signals
 from webapp.problems.models import Problem
 
@@ -11,7 +13,12 @@ MOST_NAMES = 5
 
 def describe_uses(problem: Problem) -> list[str]:
     """Sentences on what uses this problem, and so prevents its deletion."""
-    return [f"{problem} is used by {_format_names(kind, names)}." for kind, names in signals.find_uses(problem)]
+    return describe(problem, signals.find_uses(problem))
+
+
+def describe(used: object, uses: Iterable[tuple[str, list[str]]]) -> list[str]:
+    """Sentences on uses of something, from (kind of row, their names)."""
+    return [f"{used} is used by {_format_names(kind, names)}." for kind, names in uses]
 
 
 def _format_names(kind: str, names: list[str]) -> str:

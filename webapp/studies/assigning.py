@@ -16,7 +16,7 @@ from webapp.studies.models import Arm, Assignment, Outcome, Participant, Study
 PLAN = (
     *("task", "method", "options", "judge", "judge_options", "k", "n"),
     *("preset", "training_start", "shared_experience"),
-    *("model", "describer", "judge_model", "vision", "token_budget", "dollar_budget"),
+    *("model", "describer", "judge_model", "vision", "prompt_set", "token_budget", "dollar_budget"),
 )
 STAYS = ("", Outcome.FINISHED)
 LONGEST_TITLE = 80

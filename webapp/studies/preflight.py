@@ -80,7 +80,7 @@ def _describe_equal_flows(study: Study, known: list[list[str]]) -> Iterator[str]
 
 def describe_differences(study: Study) -> list[tuple[str, list[tuple[str, str]]]]:
     """What differs between the arms, in words: each such setting with its value in each arm (name, value)."""
-    arms = list(study.arms.select_related("model", "describer", "vision"))
+    arms = list(study.arms.select_related("model", "describer", "vision", "prompt_set"))
     found = []
     for name in (*PLAN, "panel"):
         values = [_describe_setting(arm, name) for arm in arms]
@@ -96,6 +96,7 @@ SETTING_NAMES = {
     "model": "writer",
     "panel": "people per experiment",
     "training_start": "training starts from",
+    "prompt_set": "prompts",
 }
 
 
@@ -105,6 +106,7 @@ DESCRIBED: dict[str, Callable[[Arm], str]] = {
     "method": lambda arm: arm.get_method_display(),
     "training_start": lambda arm: arm.get_training_start_display(),
     "shared_experience": lambda arm: "yes" if arm.shared_experience else "no",
+    "prompt_set": lambda arm: str(arm.prompt_set or "as installed"),
 }
 """Settings that are not described by their value alone."""
 

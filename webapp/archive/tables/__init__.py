@@ -6,9 +6,10 @@ from webapp.archive import audit_rows
 from webapp.archive.rules import Omitted, Table
 from webapp.archive.tables import experiments, problems, questionnaires, review, studies, votes
 
-_MODELS, _EXPERIMENTS, *_REST = experiments.TABLES
+_MODELS, _PROMPTS, _EXPERIMENTS, *_REST = experiments.TABLES
 _ALL = (
-    *(_MODELS, *problems.TABLES, *studies.TABLES, *questionnaires.TABLES, _EXPERIMENTS, *studies.PLACES, *_REST),
+    *(_MODELS, _PROMPTS, *problems.TABLES, *studies.TABLES, *questionnaires.TABLES),
+    *(_EXPERIMENTS, *studies.PLACES, *_REST),
     *(*questionnaires.ANSWERS, *problems.NOTICES, *review.TABLES, *votes.TABLES),
 )
 TABLES: dict[str, Table] = {table.model: table for table in (*_ALL, audit_rows.TABLE)}

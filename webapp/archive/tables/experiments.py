@@ -33,6 +33,7 @@ SETTINGS = {
     "describer": link("Language model that describes differences; empty: the one that writes."),
     "judge_model": link("Language model that judges; empty: the one that writes."),
     "vision": link("Language model that looks at frames; empty: nobody looks."),
+    "prompt_set": link("Prompts that it asked with; empty: Prefine's own, or those of the installation."),
     "token_budget": keep("Tokens read and written, at most; empty: no limit.", "tokens"),
     "dollar_budget": keep("Cost, at most; empty: no limit.", "US dollars"),
     "options": keep("The method's options that differ from their defaults."),
@@ -65,6 +66,19 @@ TABLES = (
         },
     ),
     Table(
+        "experiments.PromptSet",
+        "prompt_sets",
+        "Prompts of one's own that the experiments and arms chose.",
+        root="prompt set",
+        path="",
+        columns={
+            "name": keep("Name on the bench."),
+            "texts": keep("The texts, by the name of the prompt that each replaces."),
+            "added_by": STAFF,
+            "created_at": when("When they were uploaded."),
+        },
+    ),
+    Table(
         "experiments.Experiment",
         "experiments",
         "Runs of the loop: one person's in one arm, or a baseline that a vote compares with.",
@@ -74,7 +88,7 @@ TABLES = (
         | {
             "public_id": NAME,
             "name": text("Name on the bench."),
-            "prompts": keep("Prompts of one's own that it asked with, as name of the set: name of the prompt: text."),
+            "prompts": keep("Prompts of one's own that it asked with: digest of the texts, name of the prompt, text."),
             "seed": keep("Everything random in the loop is drawn from it."),
             "status": keep("draft, running, waiting (for a person), failed, cancelled or finished.", arrives=stop_loop),
             "paused": keep("Whether an experimenter had paused it.", arrives=lambda paused: False),

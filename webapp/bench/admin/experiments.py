@@ -132,7 +132,8 @@ class ExperimentForm(LoopForm):
         fields = [
             *["name", "task", "method", "judge", "k", "n"],
             *["preset", "training_start", "shared_experience", "seed", "model"],
-            *["options", "judge_options", "describer", "judge_model", "vision", "token_budget", "dollar_budget"],
+            *["options", "judge_options", "describer", "judge_model", "vision", "prompt_set"],
+            *["token_budget", "dollar_budget"],
         ]
 
 
@@ -145,7 +146,7 @@ class ExperimentAdmin(ModelAdmin):
         ("How much", {"fields": [("k", "n"), ("preset", "seed"), "training_start", "shared_experience"]}),
         ("Who writes the rewards", {"fields": ["model"]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "judge_model", "vision"]}),
-        ("Options", {"classes": ["collapse"], "fields": ["options", "judge_options"]}),
+        ("Options and prompts", {"classes": ["collapse"], "fields": ["options", "judge_options", "prompt_set"]}),
         ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
     ]
     list_display = ["name", "state", "task", "method", "judge", "created_at", "live_link"]

@@ -20,6 +20,7 @@ from unfold.decorators import action
 from unfold.forms import PaginationInlineFormSet
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget
 
+from webapp.base import zips
 from webapp.problems import exchange, markdown, missing_files
 from webapp.problems.files import respond_with_file
 from webapp.problems.lines import ExactTextField
@@ -215,6 +216,6 @@ class ProblemAdmin(ModelAdmin):
 
     @admin.action(description="Export as an archive")
     def export(self, request: HttpRequest, queryset: QuerySet[Problem]) -> HttpResponse:
-        data = exchange.pack_zip(exchange.export_set(queryset))
+        data = zips.pack(exchange.export_set(queryset))
         headers = {"Content-Disposition": 'attachment; filename="problems.zip"'}
         return HttpResponse(data, content_type="application/zip", headers=headers)

@@ -44,7 +44,7 @@ class ArmInline(StackedInline):
         (None, {"fields": ["training_start", "shared_experience", "model"]}),
         ("People", {"fields": [("panel", "quota")]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
-        ("Options", {"classes": ["collapse"], "fields": ["options"]}),
+        ("Options and prompts", {"classes": ["collapse"], "fields": ["options", "prompt_set"]}),
         ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
     ]
 

@@ -109,7 +109,7 @@ class ComparisonForm(forms.ModelForm):
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "spellcheck": "false"}),
         help_text="One per line, with options, for example rf_agent:search=bfs,self_verify=false or icpl:k=10. A name "
-        "of your own stands before it: Few at once=icpl:k=3. Names must differ.",
+        "of your own stands before it: Few at once=icpl:k=3. Names must differ. prompts=NAME chooses uploaded prompts.",
     )
     as_published = forms.BooleanField(
         label="Eureka and Revolve with 16 candidates a round, as published",

@@ -33,6 +33,7 @@ FIXED_ARM_FIELDS = (
     "options",
     "describer",
     "vision",
+    "prompt_set",
 )
 """Fields that cannot change once a participant is in the arm: people of one arm must do the same."""
 ROWS = {"description": 2, "consent_text": 12, "instructions": 3, "debriefing": 4, "thanks_text": 2}
@@ -150,7 +151,7 @@ class ArmForm(LoopForm):
         fields = [
             *["name", "position", "quota", "task", "method", "k", "n"],
             *["preset", "training_start", "shared_experience", "panel", "model"],
-            *["options", "describer", "vision", "token_budget", "dollar_budget"],
+            *["options", "prompt_set", "describer", "vision", "token_budget", "dollar_budget"],
         ]
         labels = {"quota": "Participants, at most", "panel": "People per experiment"}
         help_texts = LoopForm.Meta.help_texts | {

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from webapp.base import logs
-from webapp.experiments import leases, loop
+from webapp.experiments import leases, loop, prompt_sets
 from webapp.experiments.execute import answer_pairs, ask, film, film_pairs, perform, rate, train, write
 from webapp.experiments.execute.run import run as test
 from webapp.experiments.kinds import KINDS
@@ -54,5 +54,16 @@ def run_job(job_id: int, report: Callable[[dict[str, Any]], None] | None = None)
     lease.report = report
     with logs.about(job=str(job_id)), lease:
         log.info("%s begins, attempt %d, experiment %d", lease.job.kind, lease.job.attempt, lease.job.experiment_id)
-        find_executor(lease.job)(lease)
+        execute(lease)
     return True
+
+
+def execute(lease: leases.Lease) -> None:
+    """Do the job, in the words that its experiment chose for its language models."""
+    experiment = lease.job.experiment
+    asks = lease.job.queue == Job.QUEUES[Job.Kind.ASK]
+    if asks and (reason := prompt_sets.explain_misfit(experiment)):
+        lease.fail(reason)
+        return
+    with prompt_sets.use(experiment):
+        find_executor(lease.job)(lease)

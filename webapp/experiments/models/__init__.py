@@ -9,6 +9,7 @@ from webapp.experiments.models.loop_settings import (
     task_choices,
 )
 from webapp.experiments.models.pairs import PairSession, Segment, SegmentPair
+from webapp.experiments.models.prompt_sets import PromptSet
 from webapp.experiments.models.requests import Clip, Event, Job, ModelCall, Request, Run
 from webapp.experiments.models.workers import Worker
 
@@ -23,6 +24,7 @@ __all__ = [
     "LoopSettings",
     "ModelCall",
     "PairSession",
+    "PromptSet",
     "Request",
     "Run",
     "Segment",

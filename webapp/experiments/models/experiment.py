@@ -44,8 +44,8 @@ class Experiment(LoopSettings):
     where it looks for rewards itself.
     """
     prompts = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()), editable=False)
-    """The sets of prompts of one's own (PREFINE_PROMPTS) that it asked with: name of the set -> name of the prompt ->
-    text. Empty: Prefine's alone.
+    """The prompts of one's own (`prompt_set`, PREFINE_PROMPTS) that it asked with: digest of the texts -> name of the
+    prompt -> text. Empty: Prefine's alone.
     """
     owner = models.CharField(max_length=150, blank=True, editable=False)
     """The account that set it up by itself; empty in studies, comparisons and on the command line."""

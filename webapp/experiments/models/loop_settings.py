@@ -19,6 +19,7 @@ from simulation import catalog
 from webapp.base.encryption import EncryptedField, is_readable
 from webapp.experiments import judges
 from webapp.experiments.judge import Judge
+from webapp.experiments.models.prompt_sets import PromptSet
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
 from webapp.problems.medium import Medium
@@ -174,6 +175,16 @@ class LoopSettings(models.Model):
     describer = model_field("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
     judge_model = model_field("Who judges where a language model does. Empty: the one that writes.")
     vision = model_field("Who looks at frames of the clips, for the methods that ask for that.")
+    prompt_set = models.ForeignKey(
+        PromptSet,
+        verbose_name="prompts",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="The words in which language models are asked. An administrator uploads sets on the Data page. "
+        "Empty: Prefine's own, or those of PREFINE_PROMPTS.",
+    )
     token_budget = models.PositiveBigIntegerField(
         "tokens",
         null=True,
@@ -229,6 +240,9 @@ class LoopSettings(models.Model):
             raise ValidationError({"method": text})
         if refusals:
             raise ValidationError(refusals)
+        if self.prompt_set and (faults := self.prompt_set.faults):
+            text = f"This version of Prefine cannot ask with {self.prompt_set}: {'; '.join(faults)}."
+            raise ValidationError({"prompt_set": text})
         if self.k < chosen.least_k:
             raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
         if self.k > chosen.most_k:

@@ -75,8 +75,9 @@ class Command(PrefineCommand):
             nargs="+",
             required=True,
             metavar="METHOD",
-            help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round), "
-            "and a name of its own as 'Few at once=icpl:k=3'. The first is what the others are tested against",
+            help=f"{known}; with options as rf_agent:search=bfs,self_verify=false (k=... is candidates a round, "
+            "prompts=... an uploaded set), and a name of its own as 'Few at once=icpl:k=3'. The first is what the "
+            "others are tested against",
         )
         parser.add_argument(
             "--retrain",

@@ -12,7 +12,7 @@ from llm import methods
 from simulation import catalog, names
 from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
-from webapp.experiments import headless, judges, loop, progress
+from webapp.experiments import headless, judges, loop, progress, prompt_sets
 from webapp.experiments.candidates import describe_answers
 from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
@@ -69,6 +69,7 @@ class Command(PrefineCommand):
         )
         for role in ("describer", "judge-model", "vision"):
             parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
+        parser.add_argument("--prompts", metavar="NAME", help="a set of prompts that was uploaded on the Data page")
         parser.add_argument("--token-budget", type=int, help="tokens read and written, at most")
         parser.add_argument("--dollar-budget", type=float, help="US dollars, where prices are known")
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -165,6 +166,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
             n=method.propose_rounds(options["task"]) if options["n"] is None else options["n"],
             training_start=options["start"],
             shared_experience=options["shared_experience"],
+            prompt_set=prompt_sets.find(options["prompts"]) if options["prompts"] else None,
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],
             options=parse_options(options["option"]),

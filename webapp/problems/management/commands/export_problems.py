@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from webapp.base import zips
 from webapp.problems import exchange
 from webapp.problems.models import Problem
 
@@ -28,7 +29,7 @@ class Command(BaseCommand):
             raise CommandError(f"{path} already exists")
         files = exchange.export_set(problems)
         if path.suffix == ".zip":
-            path.write_bytes(exchange.pack_zip(files))
+            path.write_bytes(zips.pack(files))
         else:
             for name, data in files.items():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)
