@@ -1,11 +1,13 @@
 """Does the printed order of published reward programs survive on our physics?
 
-    ./prefine benchmark published_rewards --programs FOLDER [--tasks Ant] [--check] [--seeds 5] [--preset quick]
+    ./prefine benchmark published_rewards --programs FOLDER [--tasks Ant] [--check] [--seeds 5] [--save FILE]
+    ./prefine benchmark published_rewards --read FILE
 
 FOLDER is the public copy of RF-Agent's final programs (its folder reward_functions: Eureka, Revolve, RF-Agent), or a
 Markdown file with programs copied from a paper; nothing of theirs is part of Prefine. Every program is checked as a
 language model's is. Those that are accepted are trained here with each seed, and evaluated over 100 episodes of mean
-actions. Stopped and started again it goes on. --check trains nothing.
+actions. Stopped and started again it goes on. --check trains nothing. --save writes the score of each policy; --read
+counts such a file again and needs no program.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from benchmarks.batch import Training, Trainings
 from benchmarks.machine import machine
 from benchmarks.published_rewards.order import Scores, find_printed, list_pairs
 from benchmarks.published_rewards.reading import Program, read_programs
+from benchmarks.published_rewards.table import read_scores, save_scores
 from llm.methods.retrain import EPISODES
 from simulation import catalog
 from trainer import launch
@@ -140,9 +143,9 @@ def main() -> int:
     """Check, train what is missing, print."""
     data = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "published_rewards"
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published_rewards", description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--programs", type=Path, required=True, metavar="FOLDER", help="a folder, or a Markdown file, with programs"
-    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--programs", type=Path, metavar="FOLDER", help="a folder, or a Markdown file, with programs")
+    source.add_argument("--read", type=Path, metavar="FILE", help="train nothing: count the scores of this file")
     parser.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="these alone")
     parser.add_argument("--check", action="store_true", help="check the programs, train nothing")
     parser.add_argument("--seeds", type=int, default=5, help="with which each program is trained")
@@ -150,8 +153,12 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, default=data, help="keep trainings here, and go on with those that are there"
     )
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the score of each policy to this file")
     options = parser.parse_args()
     try:
+        if options.read:
+            report(read_scores(options.read, options.preset), options.preset)
+            return 0
         tasks = [catalog.find_task_name(task) for task in options.tasks]
         programs = [one for one in read_programs(options.programs) if not tasks or one.task in tasks]
     except (OSError, ValueError) as error:
@@ -163,10 +170,17 @@ def main() -> int:
     if options.check:
         return 0
     scored = list(train_programs(checked, options))
-    print(f"\nPreset {options.preset}; scores: the task's metric, {EPISODES} episodes of mean actions of each policy\n")
+    if options.save:
+        save_scores(options.save, options.preset, scored)
+    report(scored, options.preset)
+    return 0
+
+
+def report(scored: Sequence[tuple[Program, Scores]], preset: str) -> None:
+    """Print both tables."""
+    print(f"\nPreset {preset}; scores: the task's metric, {EPISODES} episodes of mean actions of each policy\n")
     print("\n".join(describe_scores(scored)) + "\n")
     print("\n".join(describe_order(scored)))
-    return 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pytest
 from benchmarks.published_rewards import order
 from benchmarks.published_rewards.__main__ import Checked, check_programs, describe_checks, describe_order
 from benchmarks.published_rewards.reading import Program, read_programs
+from benchmarks.published_rewards.table import read_scores, save_scores
 
 pytestmark = pytest.mark.slow
 ENVIRONMENT = """
@@ -87,3 +88,14 @@ def test_an_order_survives_turns_round_or_is_not_shown():
     other = Program("RF-Agent", "Ant", "4o", "", "other model")
     assert not order.list_pairs([scored[0], (other, best[1])]), "programs of two models are not set against each other"
     assert Checked(other).verdict == "refused"
+
+
+def test_a_file_of_scores_is_counted_again_without_the_programs(tmp_path):
+    eureka, revolve = (Program(method, "Ant", "4o-mini", "text", method) for method in ("Eureka", "Revolve"))
+    scored = [(eureka, {0: 4.0, 1: 4.5}), (revolve, {0: 5.25, 1: 5.5})]
+    save_scores(tmp_path / "scores.csv", "quick", scored)
+    read = read_scores(tmp_path / "scores.csv", "quick")
+    assert [scores for _, scores in read] == [scores for _, scores in scored] and read[0][0].text == ""
+    assert list(describe_order(read)) == list(describe_order(scored))
+    with pytest.raises(ValueError, match="holds no scores with the preset paper"):
+        read_scores(tmp_path / "scores.csv", "paper")

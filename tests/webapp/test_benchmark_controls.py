@@ -126,3 +126,18 @@ def test_the_documented_figures_are_those_of_the_documented_file(options):
             low, _, high = interval.split()
             said = f"{float(difference):.0f} ({float(low):.0f} to {float(high):.0f}), {float(p):.3f}"
             assert said in page, f"{by}: {said}"
+
+
+@pytest.mark.parametrize(("name", "experiments", "seed"), [("traces", 10, 0), ("traces-again", 30, 100)])
+def test_the_documented_figures_of_traces_are_those_of_their_files(options, name, experiments, seed):
+    page = (ROOT / "docs" / "benchmarks.md").read_text()
+    options.methods, options.controls, options.by = ["icpl", "icpl_wo_rt", "icpl_wo_rtd"], ["aa"], "last_round"
+    options.budget, options.iterations, options.worlds = 30, 12, 16
+    options.experiments, options.seed = experiments, seed
+    rows = controls.read_rows(ROOT / "docs" / "comparisons" / f"controls-cartpole-{name}.csv", options)
+    claims = [part.splitlines() for part in controls.describe(controls.build_plan(options), rows, options.by)]
+    claims = [lines[-1].split("|")[1:6] for lines in claims if lines[0].startswith("| difference")]
+    assert len(claims) == 2
+    for difference, interval, _, _, p in claims:
+        low, _, high = interval.split()
+        assert f"{float(difference):.1f} ({float(low):.1f} to {float(high):.1f}), {float(p):.3f}" in page

@@ -1,0 +1,36 @@
+"""A file with the score of every policy, without the programs: enough to count again."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.published_rewards.order import Scores
+from benchmarks.published_rewards.reading import Program
+
+COLUMNS = ("preset", "task", "method", "model", "file", "seed", "score")
+
+
+def save_scores(path: Path, preset: str, scored: Sequence[tuple[Program, Scores]]) -> None:
+    """A line for each policy."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for program, scores in scored:
+            place = (preset, program.task, program.method, program.model, program.where)
+            writer.writerows((*place, seed, score) for seed, score in scores.items())
+
+
+def read_scores(path: Path, preset: str) -> list[tuple[Program, Scores]]:
+    """The programs of such a file, without their texts. Raises ValueError where it holds none with this preset."""
+    found: dict[Program, dict[int, float]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["preset"] == preset:
+                program = Program(row["method"], row["task"], row["model"], "", row["file"])
+                found.setdefault(program, {})[int(row["seed"])] = float(row["score"])
+    if not found:
+        raise ValueError(f"{path} holds no scores with the preset {preset}")
+    return list(found.items())
