@@ -21,6 +21,7 @@ from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import make_plan
 from webapp.comparisons.plan_warnings import describe_equal_arms
+from webapp.comparisons.report import _describe_settings
 from webapp.experiments import execute, loop, prompt_sets, repeating, seeds, upgrades
 from webapp.experiments.models import Experiment, PromptSet
 from webapp.studies import preflight
@@ -178,6 +179,7 @@ def test_a_variant_of_a_comparison_chooses_its_prompts():
     before = plan.public_id(cells[own])
     assert before != plan.public_id(cells[plain]) == plan_of("icpl:k=3").public_ids[0]
     assert describe_equal_arms(plan) == []
+    assert _describe_settings(plan).count(f" Prompts Paper: hash {row.digest}.") == 1
     assert "equal here" in describe_equal_arms(plan_of("icpl:k=6", "open_loop:k=6"))[0]
     assert describe_equal_arms(plan_of("icpl:k=6,prompts=Paper", "open_loop:k=6")) == []
     PromptSet.objects.update(name="Renamed", texts={"first": WORDS})

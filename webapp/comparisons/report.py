@@ -216,13 +216,15 @@ def _describe_settings(plan: Plan) -> str:
     written = f" Written by {writer}." if any(find_method(arm.method).writes for arm in plan.arms) else ""
     roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
     others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
+    sets = dict.fromkeys(arm.prompt_set for arm in plan.arms if arm.prompt_set)
+    words = "".join(f" Prompts {one}: hash {one.digest}." for one in sets)
     robots = any(get_medium(task).filmed for task in plan.tasks)
     arms: dict[str, dict[str, None]] = {}
     for cell in plan.cells():
         arms.setdefault(plan.find_preset(cell), {})[cell.arm.label] = None
     besides = "".join(f"; {', '.join(labels)}: {name}" for name, labels in arms.items() if name != plan.preset)
     preset = f" Training preset: {plan.preset}{besides}{changed and f'; all{changed}'}." if robots else ""
-    return f"Judge: {judge}.{preset}{written}{others} Seeds from {plan.seed}."
+    return f"Judge: {judge}.{preset}{written}{others}{words} Seeds from {plan.seed}."
 
 
 def _build_scores_table(scores: Sequence[Score], plan: Plan, references: References) -> str:
