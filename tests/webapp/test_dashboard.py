@@ -249,6 +249,18 @@ def test_a_round_that_is_filmed_says_how_many_clips_are_there(staff):
     assert "Filming 50%, 1 of 2 clips" in text and "Done 0%" not in text
 
 
+def test_a_task_shows_its_still_and_its_newest_winner(staff):
+    address = reverse("bench:task", args=["Cartpole"])
+    page = html(staff.get(address))
+    assert "studio/robots/cartpole.jpg" in page and "<video" not in page
+    row = bench_rows.create_finished_experiment(k=2, n=1, name="balances")
+    page = html(staff.get(address))
+    film = row.winner.clips.get(percent=100)
+    assert reverse("bench:clip", args=[film.name]) in page and ">balances</a>" in page
+    Experiment.objects.update(archived_at=row.finished_at)
+    assert "<video" not in html(staff.get(address))
+
+
 def test_the_presets_of_a_task_have_no_empty_cells(staff):
     text = html(staff.get(reverse("bench:task", args=["Ant"])))
     table = text[text.index("<h2>Presets</h2>") : text.index("Observation source")]

@@ -278,6 +278,17 @@ def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     assert page.status_code == 200 and b"Subtask" in page.content
 
 
+def test_programs_are_typed_in_fields_for_code(admin_client):
+    page = admin_client.get(reverse("admin:problems_problem_add")).content.decode()
+    code = {
+        name
+        for tag in re.findall(r"<(?:textarea|input)[^>]*prefine-code[^>]*>", page)
+        for name in re.findall(r'name="([^"]+)"', tag)
+    }
+    assert {"header_name", "header", "grader", "checker", "cases-__prefix__-stdin", "cases-__prefix__-expected"} <= code
+    assert "statement" not in code
+
+
 def test_what_is_written_is_previewed_as_people_read_it(admin_client):
     page = admin_client.get("/admin/problems/problem/add/").content.decode()
     address = re.search('data-problem-preview="(.*?)"', page)[1]

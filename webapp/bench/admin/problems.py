@@ -18,7 +18,7 @@ from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin, StackedInline, TabularInline
 from unfold.decorators import action
 from unfold.forms import PaginationInlineFormSet
-from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from webapp.base import zips
 from webapp.problems import exchange, markdown, missing_files
@@ -72,16 +72,23 @@ class SubtaskInline(TabularInline):
     extra = 0
 
 
-class CaseWidget(UnfoldAdminTextareaWidget):
+CODE = {"class": "prefine-code", "spellcheck": "false"}
+"""Attributes of fields that hold what programs are or read."""
+
+
+class CodeWidget(UnfoldAdminTextareaWidget):
     """Django's template, because with Unfold's browsers drop a first empty line."""
 
     template_name = "django/forms/widgets/textarea.html"
+
+    def __init__(self, rows: int) -> None:
+        super().__init__(CODE | {"rows": str(rows)})
 
 
 class CaseInline(StackedInline):
     model = TestCase
     extra = 0
-    formfield_overrides = {ExactTextField: {"widget": CaseWidget}}  # type: ignore[misc, assignment]
+    formfield_overrides = {ExactTextField: {"widget": CodeWidget(10)}}  # type: ignore[misc, assignment]
 
 
 class SetForm(forms.Form):
@@ -106,8 +113,21 @@ def _read_uploads(uploads: Sequence[UploadedFile]) -> dict[str, bytes]:
     return given
 
 
+class ProblemForm(forms.ModelForm):
+    class Meta:
+        model = Problem
+        fields = "__all__"
+        widgets = {
+            "header_name": UnfoldAdminTextInputWidget(CODE),
+            "header": CodeWidget(8),
+            "grader": CodeWidget(12),
+            "checker": CodeWidget(12),
+        }
+
+
 @admin.register(Problem)
 class ProblemAdmin(ModelAdmin):
+    form = ProblemForm
     list_display = ["title", "name", "subject", "form"]
     list_filter = ["subject", "form"]
     search_fields = ["title", "name", "statement"]

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from llm.backend import Reply
 from llm.errors import ModelError
 from simulation import catalog
+from trainer.records import FINAL
 from webapp import audit
 from webapp.base.http import HtmxHttpRequest, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
@@ -61,12 +63,23 @@ def tasks(request: HtmxHttpRequest) -> HttpResponse:
     return render(request, "bench/experiments/tasks.html", {"groups": groups})
 
 
+def find_newest_film(task: str) -> Clip | None:
+    """The film of the winner of the task's experiment that finished last, among those that are not archived."""
+    won = Experiment.objects.filter(winner=OuterRef("candidate"), status=Experiment.Status.FINISHED, archived_at=None)
+    films = Clip.objects.filter(percent=FINAL, status=Clip.Status.READY, candidate__iteration__experiment__task=task)
+    films = films.annotate(won_at=Subquery(won.values("finished_at")[:1])).exclude(won_at=None)
+    return films.select_related("candidate__iteration__experiment").order_by("-won_at").first()
+
+
 @require_safe
 def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
     if name not in catalog.tasks():
         raise Http404(f"There is no task {name!r}.")
+    info = catalog.task(name)
     context = {
-        "task": catalog.task(name),
+        "task": info,
+        "still": find_still(info),
+        "film": find_newest_film(name),
         "observations": highlight(catalog.observation_source(name)),
         "reference": highlight(catalog.reference_reward(name)),
     }
