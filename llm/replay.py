@@ -223,6 +223,8 @@ class Record:
     """Whether each policy learned from what all of its round did; if so, scores are not comparable either."""
     prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The sets of prompts of one's own that it asked with, by the name of the set; empty: Prefine's alone."""
+    presets: tuple[Mapping[str, Any], ...] = ()
+    """For each training its request's step and slot, and under "preset" the values of the settings it trained with."""
     format: int = FORMAT
 
 

@@ -25,7 +25,7 @@ def keep_preset(job_dir: Path, job: TrainJob) -> None:
     preset, file = read_preset(job_dir, job), preset_file(job_dir)
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_text(file, json.dumps({"algorithm": preset.algorithm, **asdict(preset)}))
+        write_text(file, json.dumps(describe_values(preset)))
 
 
 def read_preset(job_dir: Path, job: TrainJob) -> AnyPreset:
@@ -40,6 +40,12 @@ def read_preset(job_dir: Path, job: TrainJob) -> AnyPreset:
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is damaged: remove the folder {file.parent} to start this run again") from error
     return preset_of(job, saved)
+
+
+def describe_values(preset: AnyPreset) -> dict[str, Any]:
+    """A preset's fields with its algorithm, as JSON holds them."""
+    fields = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(preset).items()}
+    return {"algorithm": preset.algorithm, **fields}
 
 
 def is_of_this_job(checkpoint: str, fingerprint: str, job: TrainJob) -> bool:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from simulation import catalog
+from tests.webapp.dashboard_pages import html
 from tests.webapp.fake_workers import do_work, find_job, start_experiment
 from trainer.records import read_result
 from webapp.bench.experiments.prompt_versions import describe_task_revisions
-from webapp.experiments import provenance, run_folder
+from webapp.experiments import provenance, run_folder, upgrades
 from webapp.experiments.execute import reuse, train
 from webapp.experiments.models import Candidate, Experiment, Request, Run
 from webapp.experiments.tasks import run_job
@@ -95,6 +97,30 @@ def test_an_experiment_goes_on_after_its_task_changed_and_says_which_rounds_it_c
     assert revisions == [before, before + 1]
     said = describe_task_revisions(row)
     assert f"revision {before + 1}" in said and f"round 1 on revision {before}" in said and "round 2" not in said
+
+
+def test_pages_and_record_have_the_values_of_each_training_and_mark_those_that_changed(
+    data: None, monkeypatch: pytest.MonkeyPatch, staff: Client
+) -> None:
+    row = begun(n=2)
+    first = trained(row)
+    used = Run.objects.get(request=first).preset
+    assert (used["algorithm"], used["iterations"]) == ("ppo", TINY["iterations"])
+    pages = [f"/bench/{row.public_id}/", f"/bench/{row.public_id}/1-1/"]
+    shown = [html(staff.get(page)) for page in pages]
+    assert "have changed since" not in shown[0] and '<th scope="col">Today' not in shown[1]
+    assert f"<td>{used['learning_rate']}</td>" in shown[1]
+    task = catalog.task(row.task)
+    newer = replace(task, presets=task.presets | {"quick": replace(task.presets["quick"], gamma=0.5)})
+    known = {**catalog.tasks(), task.name: newer}
+    monkeypatch.setattr(catalog, "tasks", lambda: known)
+    shown = [html(staff.get(page)) for page in pages]
+    assert f"round 1 (gamma {used['gamma']}, today 0.5)" in shown[0]
+    assert "<td><strong>0.5</strong></td>" in shown[1]
+    (kept,) = upgrades.build_record(row).presets
+    assert kept == {"step": first.step, "slot": first.slot, "preset": used}
+    Run.objects.update(preset={})
+    assert "<td><strong>0.5</strong></td>" in html(staff.get(pages[1])), "the training's folder has them, too"
 
 
 class TestRefused:

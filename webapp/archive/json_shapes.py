@@ -65,6 +65,7 @@ SHAPES: dict[str, Any] = {
         NoneType,
         {"people": WHOLE, "undecided": WHOLE, "strength": {...: [MAYBE]}, "score?": {...: MAYBE}, ...: ANYTHING},
     ),
+    "experiments.Run.preset": SETTINGS,
     "experiments.Job.estimates": [[NUMBER]],
     "experiments.ModelCall.data": {"text": str, "request": {"messages": MESSAGES, ...: ANYTHING}, ...: ANYTHING},
     "experiments.Event.payload": {...: ANYTHING},

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from llm.methods import METHODS
 from llm.replay import Record
-from webapp.experiments import events, jobs, loop, revisions
+from webapp.experiments import events, jobs, loop, revisions, trained_presets
 from webapp.experiments.models import Experiment, Job
 
 
@@ -76,4 +76,5 @@ def build_record(experiment: Experiment) -> Record:
         training_start=experiment.training_start,
         shared_experience=experiment.shared_experience,
         prompts=experiment.prompts,
+        presets=tuple(trained_presets.list_used(experiment)),
     )

@@ -238,6 +238,7 @@ TABLES = (
             "store_bytes": keep("What it uploaded to the store, checkpoints included.", "bytes"),
             "nan_worlds": keep("Worlds whose state went non-finite and were reset."),
             "task_revision": keep("Revision of the task; scores on different revisions do not compare."),
+            "preset": keep("Values of the training settings with which it trained, by name; empty: not known."),
             "created_at": when("When it ended."),
         },
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -16,6 +17,7 @@ from webapp.bench.experiments.reused_trainings import ReusedTraining, read_reuse
 from webapp.experiments import figures
 from webapp.experiments.kinds import train, write
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Request, Run
+from webapp.experiments.trained_presets import Setting, compare_settings, read_values
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,17 @@ class CandidateDetails:
         if self.training is None:
             return None
         return train.list_seeds(self.training)[_list_trained_keys(self.training).index(self.key)]
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """The values with which its round trains, beside today's; none where they are not known."""
+        if self.training is None:
+            return []
+        return compare_settings(self.experiment, read_values(self.training, self.run))
+
+    @property
+    def changed_settings(self) -> bool:
+        return any(one.differs for one in self.settings)
 
     @property
     def rollouts_analysed(self) -> int:

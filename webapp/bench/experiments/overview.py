@@ -26,6 +26,7 @@ from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
 from webapp.experiments.pairs import asks_people, asks_vision, warn_of_teacher
 from webapp.experiments.resource_use import Usage, sum_usage
+from webapp.experiments.trained_presets import describe_changed_settings
 from webapp.experiments.working_time import WorkingTime, read_working_time
 from webapp.review import pairs, panels
 from webapp.studies.assigning import find_participants
@@ -65,6 +66,8 @@ class ExperimentOverview:
     """Answers of an earlier flow of the method that today's flow does not use."""
     task_revisions: str
     """Which rounds were trained on another revision of the task than today's, in words; empty: none."""
+    changed_settings: str
+    """The same of other values of the training settings."""
 
     @property
     def can_end(self) -> bool:
@@ -228,6 +231,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
         prompt_spans=spans,
         answers_aside=answers_aside,
         task_revisions=describe_task_revisions(experiment),
+        changed_settings=describe_changed_settings(experiment),
     )
 
 

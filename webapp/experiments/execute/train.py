@@ -31,6 +31,7 @@ from trainer.records import (
     read_progress,
     read_result,
 )
+from trainer.saved_preset import describe_values, read_preset
 from webapp.base import processes
 from webapp.base.claims import Interrupted
 from webapp.base.database import CONNECTION_ERRORS
@@ -111,7 +112,10 @@ def train(lease: Lease) -> None:
     with lease.settle() as experiment:
         save_result(experiment, request, candidates, result)
         Run.objects.filter(request=request).update(
-            store_seconds=publisher.seconds, store_bytes=publisher.bytes, task_revision=work.revision
+            store_seconds=publisher.seconds,
+            store_bytes=publisher.bytes,
+            task_revision=work.revision,
+            preset=describe_values(read_preset(publisher.folder, work)),
         )
     publisher.clear()
 

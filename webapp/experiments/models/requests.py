@@ -161,6 +161,8 @@ class Run(models.Model):
     """What it uploaded, checkpoints included."""
     task_revision = models.PositiveSmallIntegerField(default=1, db_default=1)
     """The revision of the task on which it trained."""
+    preset = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
+    """The values of the training settings with which it trained; empty where an earlier version saved none."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

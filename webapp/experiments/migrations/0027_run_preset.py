@@ -1,0 +1,13 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("experiments", "0026_performances")]
+
+    operations = [
+        migrations.AddField(
+            model_name="run",
+            name="preset",
+            field=models.JSONField(db_default=models.Value({}, models.JSONField()), default=dict),
+        ),
+    ]
