@@ -63,8 +63,8 @@ def describe_changed_settings(experiment: Experiment) -> str:
     if not parts:
         return ""
     return (
-        f"The settings “{experiment.preset}” have changed since; trained with earlier values were {', '.join(parts)}: "
-        "scores of different settings do not compare."
+        f"The settings “{experiment.preset}” have changed since these were trained: {', '.join(parts)}. Scores of "
+        "different settings do not compare."
     )
 
 
