@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("experiments", "0026_performances")]
+    dependencies = [("experiments", "0027_prompt_sets")]
 
     operations = [
         migrations.AddField(
