@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import random
 import re
 import time
@@ -25,6 +26,8 @@ STATIC = re.compile(r'(?:src|href)="(/(?:static|words)/[^"]+)"')
 WATCHED = '{"load_ms": 400, "decide_ms": 9000, "plays": 3, "enough": 1}'
 TELL_SECONDS = 30.0
 """How often a page tells how its videos are watched."""
+OWN_SECONDS = 0.5
+"""For so long after a vote a page takes what it is told for that vote."""
 WAITING = ("waiting", "others")
 """Pages that ask for their progress, as often as the server says."""
 HTMX = {"HX-Request": "true"}
@@ -65,6 +68,8 @@ class Person:
         """When each page was shown last."""
         self.told_at: list[float] = []
         self.ballot = ""
+        self.own_until = 0.0
+        """Until then it takes what it is told for its own vote, which it shows already."""
         self.wanted = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
 
@@ -113,7 +118,8 @@ class Person:
                     async for message in socket:
                         if json.loads(message)["type"] == "changed":
                             self.told_at.append(time.time())
-                            self.wanted.set()
+                            if time.monotonic() > self.own_until:
+                                self.wanted.set()
             self.records.failures["websocket closed"] += 1
             await asyncio.sleep(1)
 
@@ -166,6 +172,7 @@ class Person:
         sent = fields | {"best": best, "worst": worst, "client": WATCHED}
         action = f"{self.link}vote/"
         tabs = [self.browser, self.browser.open_tab()] if twice else [self.browser]
+        self.own_until = math.inf
         presses = [self.records.time("vote acknowledged", tab.post(action, sent, **HTMX), (302,)) for tab in tabs]
         answers = await asyncio.gather(*presses)
         for tab in tabs[1:]:
@@ -177,6 +184,7 @@ class Person:
             self.read_page(page.text)
             if self.state == "review":
                 self.records.failures["a vote that the next page does not know"] += 1
+        self.own_until = time.monotonic() + OWN_SECONDS
         await self.records.time(
             "watching told",
             self.browser.post(f"{self.link}viewing/", fields | {"sitting": "0123456789abcdef", "client": WATCHED}),

@@ -1,10 +1,11 @@
 "use strict";
 /* Keeps the page where the participant is: told by the websocket, asking every few seconds where there is none. */
 (() => {
-  const POLL = 5000, PROGRESS = 3, PATIENCE = 4000;
+  const POLL = 5000, PROGRESS = 3, PATIENCE = 4000, OWN = 500, SOON = 30;
   const state = document.getElementById("state");
   const banner = document.getElementById("connection");
   let open = false, away = false, answers = 0, page = null, said = "", bannerTimer;
+  let sending = false, told = false, sentAt = -Infinity;
 
   const live = () => document.getElementById("live");
   const refresh = () => { if (live() && navigator.onLine) htmx.trigger(live(), "refresh"); };
@@ -27,7 +28,15 @@
   // --- being told ---
   state.addEventListener("htmx:wsOpen", () => { open = true; back(); });
   state.addEventListener("htmx:wsClose", () => { open = false; });
-  state.addEventListener("htmx:wsBeforeMessage", (event) => { event.preventDefault(); refresh(); });
+  state.addEventListener("htmx:wsBeforeMessage", (event) => { event.preventDefault(); hear(); });
+  /** A page is told of its own vote, too. The answer to the vote shows it already, and asks when its countdown ends. */
+  function hear() {
+    const justVoted = performance.now() < sentAt + OWN && document.querySelector(".undo[data-seconds]")?.dataset.seconds <= SOON;
+    if (sending) told = true;
+    else if (!justVoted) refresh();
+  }
+  function hearLate() { if (told) { told = false; hear(); } }
+  document.body.addEventListener("htmx:beforeRequest", (event) => { if (event.target.matches("form")) sending = true; });
   addEventListener("offline", () => lost(gettext("You are offline. What you chose stays on this page; it goes on when you are back.")));
   addEventListener("online", back);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
@@ -61,6 +70,7 @@
     }, PATIENCE);
   }
   document.body.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.requestConfig?.elt.matches("form")) { sending = false; sentAt = performance.now(); setTimeout(hearLate, OWN / 10); } // the new page is there by then
     if (event.detail.successful) answers += 1;
     if (event.detail.successful && away) back();
     const every = event.target.id === "live" && event.detail.xhr.getResponseHeader("X-Ask-Again");

@@ -208,6 +208,30 @@ def test_the_same_link_in_two_browsers(visit, people, sockets):
     expect(second.get_by_text("Best: video A")).to_be_visible()  # told by the websocket, or it asked
 
 
+SHORTEN = """() => document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  detail.serverResponse = detail.serverResponse.replace(/data-seconds="[0-9.]+"/, 'data-seconds="20"');
+})"""
+"""A countdown as on a usual site: here it lasts ten minutes."""
+
+
+def test_a_page_does_not_ask_about_its_own_vote(visit, people):
+    someone, questions = people["review"].pop(), []
+    page = visit(someone["address"])
+    page.evaluate(SHORTEN)
+    page.on("request", lambda asked: questions.append(asked.url) if "/live/" in asked.url else None)
+    page.keyboard.press("1")
+    page.keyboard.press("Shift+Digit2")
+    confirmable(page)
+    questions.clear()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Best: video A")).to_be_visible()
+    page.wait_for_timeout(1500)  # it is told within half a second
+    assert questions == []
+    other = visit(someone["address"])
+    other.get_by_role("button", name="Take it back").click()
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()  # it does ask about what others did
+
+
 def test_offline_and_back(site, visit, people):
     someone = people["review"].pop()
     page = visit(someone["address"])
