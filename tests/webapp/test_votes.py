@@ -13,10 +13,13 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from tests.webapp import poll_rows
+from webapp.archive import orphan_files
 from webapp.archive.derived_files import summarize_results
 from webapp.base.charts import to_svg
+from webapp.base.local_store import LocalStore
 from webapp.experiments.models import Clip, Experiment
-from webapp.votes import figures, lifecycle, poll_ballot, poll_enrolment, poll_results
+from webapp.votes import figures, film_copies, lifecycle, poll_ballot, poll_enrolment, poll_results
+from webapp.votes.film_copies import FilmCopies
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 from webapp.votes.poll_ballot import Answer, cast_vote, find_current_showing
 
@@ -100,7 +103,7 @@ def test_a_vote_that_an_earlier_version_opened_keeps_its_plan_and_gets_names():
 
 def files(pair, ending):
     return [
-        settings.DATA_DIR / "media" / lifecycle.make_copy_name(file, ending)
+        settings.DATA_DIR / "media" / film_copies.make_copy_name(file, ending)
         for file in (pair.first_file, pair.second_file)
     ]
 
@@ -117,6 +120,64 @@ def test_the_copies_of_a_pair_are_equal_in_size_and_still_play():
     for original, copy in zip(originals, files(pair, "mp4"), strict=True):
         assert copy.read_bytes().startswith(original.read_bytes())
         assert imageio_ffmpeg.count_frames_and_secs(str(copy)) == imageio_ffmpeg.count_frames_and_secs(str(original))
+
+
+def copies_on_disk():
+    return sorted(path.name for path in (settings.DATA_DIR / "media" / "votes").glob("*"))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_waits_for_the_copies_and_a_crash_between_them_leaves_a_draft_to_be_opened(monkeypatch):
+    poll, before, really = poll_rows.poll(pairs=2, opened=False), copies_on_disk(), LocalStore.publish
+
+    def publish(store, key, content):
+        assert not connection.in_atomic_block
+        if len(copies_on_disk()) - len(before) == crash_at:
+            raise KeyboardInterrupt
+        really(store, key, content)
+
+    monkeypatch.setattr(LocalStore, "publish", publish)
+    crash_at = 3
+    with pytest.raises(KeyboardInterrupt):
+        lifecycle.open_poll(poll)
+    left = set(copies_on_disk()) - set(before)
+    assert len(left) == 3 and Poll.objects.get().status == "draft"
+    crash_at = None
+    assert lifecycle.open_poll(poll) == []
+    shown = [file for pair in poll.pairs.all() for ending in ("mp4", "jpg") for file in files(pair, ending)]
+    assert len(shown) == 8 and all(file.is_file() and file.name not in left for file in shown)
+    monkeypatch.setattr(orphan_files, "OLD_SECONDS", -1)
+    assert left <= {name.removeprefix("votes/") for name in orphan_files.delete_orphans()}
+    assert not left & set(copies_on_disk()) and all(file.is_file() for file in shown)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [("another clip", "were changed"), ("deleted", "was deleted"), ("opened by somebody else", "opened before")],
+)
+def test_what_changed_during_the_copies_is_refused_and_leaves_none(monkeypatch, change, words):
+    poll, other = poll_rows.poll(opened=False), poll_rows.winner("OpenLoop", 5)
+    before, really = copies_on_disk(), FilmCopies.make
+
+    def make(copies):
+        really(copies)
+        if change == "another clip":
+            Pair.objects.update(second=other)
+        elif change == "deleted":
+            Experiment.objects.filter(method="icpl").delete()
+        else:
+            Poll.objects.update(status=Poll.Status.OPEN)
+
+    monkeypatch.setattr(FilmCopies, "make", make)
+    (said,) = lifecycle.open_poll(poll)
+    assert words in said and copies_on_disk() == before
+
+
+def test_a_film_that_is_gone_before_it_is_copied_is_refused(monkeypatch):
+    poll, before = poll_rows.poll(opened=False), copies_on_disk()
+    gone = settings.DATA_DIR / "media" / poll.pairs.get().second.poster
+    gone.unlink()
+    assert lifecycle.open_poll(poll) == [lifecycle.CHANGED] and copies_on_disk() == before
 
 
 def test_a_deleted_experiment_leaves_the_vote_as_it_was():

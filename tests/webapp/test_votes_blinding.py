@@ -12,7 +12,7 @@ from tests.webapp import poll_rows, rows
 from tests.webapp.blinding import FORBIDDEN_WORDS, Recorder, leaks, number_from
 from tests.webapp.poll_rows import agree, page
 from webapp.experiments.models import Clip
-from webapp.votes import lifecycle, poll_ballot
+from webapp.votes import film_copies, lifecycle, poll_ballot
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def _expected():
     poll = poll_rows.poll()
     pair = poll.pairs.get()
     files = [
-        settings.DATA_DIR / "media" / lifecycle.make_copy_name(file, "mp4")
+        settings.DATA_DIR / "media" / film_copies.make_copy_name(file, "mp4")
         for file in (pair.first_file, pair.second_file)
     ]
     first, second = (file.read_bytes() for file in files)

@@ -28,7 +28,7 @@ from webapp.experiments import alignment
 from webapp.experiments.alignment import Order
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration
 from webapp.problems.forms import program
-from webapp.votes import lifecycle, poll_ballot, poll_enrolment, poll_results, single_polls, single_results
+from webapp.votes import film_copies, lifecycle, poll_ballot, poll_enrolment, poll_results, single_polls, single_results
 from webapp.votes.models import Evaluator, Pair, Poll, Showing, Vote
 from webapp.votes.single_polls import Item
 
@@ -72,7 +72,7 @@ def test_a_film_is_rated_and_the_rating_can_be_taken_back(client: Client) -> Non
 def test_all_films_of_a_vote_have_one_size_and_the_right_side_leads_nowhere(client: Client) -> None:
     poll = films_to_rate()
     sizes = {
-        settings.DATA_DIR / "media" / lifecycle.make_copy_name(pair.first_file, "mp4") for pair in poll.pairs.all()
+        settings.DATA_DIR / "media" / film_copies.make_copy_name(pair.first_file, "mp4") for pair in poll.pairs.all()
     }
     assert len({path.stat().st_size for path in sizes}) == 1 and len(sizes) == 3
     showing = poll_rows.evaluator(poll).showings.first()

@@ -36,7 +36,7 @@ from webapp.base.store import store
 from webapp.experiments.models import Clip, Segment
 from webapp.problems.models import Attachment
 from webapp.studies.models import Participant, Study
-from webapp.votes import lifecycle
+from webapp.votes import film_copies, lifecycle
 from webapp.votes.models import Evaluator, Pair, Poll
 
 TABLE_SHARE = 0.3
@@ -165,7 +165,7 @@ def _list_media(scope: Scope, options: Options) -> list[tuple[str, str, int]]:
             found += [(name, name) for name in (segment.video, segment.poster)]
         for pair in Pair.objects.filter(poll__in=scope.polls).order_by("pk"):
             for file in (pair.first_file, pair.second_file):
-                found += [(name, name) for name in (lifecycle.make_copy_name(file, e) for e in ("mp4", "jpg"))]
+                found += [(name, name) for name in (film_copies.make_copy_name(file, e) for e in ("mp4", "jpg"))]
     files = Attachment.objects.filter(problem__in=scope.problems).order_by("pk").values_list("file", flat=True)
     found += [(name, name) for name in files]
     if options.checkpoints:

@@ -22,8 +22,8 @@ from webapp.review.media import respond_with_clip
 from webapp.studio import evaluators
 from webapp.studio.preview import WIDTHS, find_language, list_languages
 from webapp.votes import answer_pairs
+from webapp.votes.film_copies import make_copy_name
 from webapp.votes.languages import localize_poll
-from webapp.votes.lifecycle import make_copy_name
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
 
 TITLES = {"consent": "Consent", "thanks": "The end", "closed": "Too late"}

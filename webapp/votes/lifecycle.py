@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-import uuid
 from collections import Counter
-from collections.abc import Sequence
 from datetime import timedelta
 
 from django.conf import settings
@@ -20,12 +17,9 @@ from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
 from webapp.studies.opening import is_reachable
 from webapp.votes import answer_pairs, pooling, questions, single_items
+from webapp.votes.film_copies import FilmCopies, list_sources
 from webapp.votes.models import Evaluator, Pair, Poll
 from webapp.votes.pair_names import describe_pair, name_pairs
-
-BLOCK = 4096
-FREE_BOX = 8
-"""Bytes of the smallest MP4 box."""
 
 
 def lock_poll(poll_pk: int) -> Poll:
@@ -106,46 +100,65 @@ def _check_clips(pair: Pair) -> list[str]:
     return [f"the clips show different tasks ({', '.join(sorted(tasks))})."] if len(tasks) > 1 else []
 
 
+CHANGED = "Its pairs were changed a moment ago. Look at them, then open it."
+
+
 def open_poll(poll: Poll) -> list[str]:
-    """Fix the plan, copy the clips or answers, let people in. Returns the problems that prevent it, if any."""
-    with transaction.atomic():
-        locked = _lock_experiments(poll)
-        poll = lock_poll(poll.pk)
-        if poll.status != Poll.Status.DRAFT:
-            return ["It was opened before."]
-        if not _find_experiments(poll) <= locked:
-            return ["Its pairs were changed a moment ago. Look at them, then open it."]
-        _lock_problems(poll)
-        found = find_problems(poll)
-        if found:
-            return found
-        pairs = _read_pairs(poll)
-        if poll.form == Poll.Form.RATINGS:
-            _copy_films(pairs)
-        for pair in pairs:
-            if poll.form != Poll.Form.RATINGS:
-                _copy_pair(pair)
-            if not poll.question:
-                pair.question = questions.write_question(pair)
-                pair.save(update_fields=["question"])
-        for key, name in name_pairs(pairs).items():
-            Pair.objects.filter(pk=key).update(name=name)
-        poll.plan, poll.status, poll.opened_at = write_plan(poll), Poll.Status.OPEN, timezone.now()
-        poll.save()
+    """Copy the films or answers, fix the plan, let people in. Returns the problems that prevent it, if any.
+
+    Films are copied first, and every check is made again in the transaction that opens the vote: in SQLite nobody
+    writes while it lasts.
+    """
+    poll.refresh_from_db()
+    found = ["It was opened before."] if poll.status != Poll.Status.DRAFT else find_problems(poll)
+    if found:
+        return found
+    copies = FilmCopies(poll, _read_pairs(poll))
+    try:
+        copies.make()
+    except FileNotFoundError:  # deleted a moment ago
+        found = [CHANGED]
+    else:
+        found = _open_with(poll.pk, copies)
+    if found:  # after another exception it may be open all the same
+        copies.delete()
+    return found
+
+
+@transaction.atomic
+def _open_with(poll_pk: int, copies: FilmCopies) -> list[str]:
+    locked = _lock_experiments(poll_pk)
+    poll = lock_poll(poll_pk)
+    if poll.status != Poll.Status.DRAFT:
+        return ["It was opened before."]
+    if not _find_experiments(poll_pk) <= locked:
+        return [CHANGED]
+    _lock_problems(poll)
+    if found := find_problems(poll):
+        return found
+    pairs = _read_pairs(poll)
+    if list_sources(pairs) != copies.sources:
+        return [CHANGED]
+    for pair in pairs:
+        _fix_pair(pair, copies, poll.question)
+    for key, name in name_pairs(pairs).items():
+        Pair.objects.filter(pk=key).update(name=name)
+    poll.plan, poll.status, poll.opened_at = write_plan(poll), Poll.Status.OPEN, timezone.now()
+    poll.save()
     return []
 
 
-def _find_experiments(poll: Poll) -> set[int]:
+def _find_experiments(poll_pk: int) -> set[int]:
     """The experiments of the clips or answers in its pairs."""
     paths = ("first__candidate", "second__candidate", "first_answer", "second_answer")
-    rows = poll.pairs.values_list(*(f"{path}__iteration__experiment" for path in paths))
+    rows = Pair.objects.filter(poll=poll_pk).values_list(*(f"{path}__iteration__experiment" for path in paths))
     return {pk for row in rows for pk in row if pk}
 
 
-def _lock_experiments(poll: Poll) -> set[int]:
+def _lock_experiments(poll_pk: int) -> set[int]:
     """Lock the experiments until the transaction ends, so that no erasure changes their texts while they are copied."""
-    compared = Experiment.objects.select_for_update(no_key=True).filter(pk__in=_find_experiments(poll)).order_by("pk")
-    return set(compared.values_list("pk", flat=True))
+    compared = Experiment.objects.filter(pk__in=_find_experiments(poll_pk)).select_for_update(no_key=True)
+    return set(compared.order_by("pk").values_list("pk", flat=True))
 
 
 def _lock_problems(poll: Poll) -> None:
@@ -262,51 +275,19 @@ def _read_pairs(poll: Poll) -> list[Pair]:
     return list(poll.pairs.select_related(f"first__{clips}", f"second__{clips}", *(f"{side}__{path}" for side in read)))
 
 
-def make_copy_name(file: object, ending: str) -> str:
-    return f"votes/{file}.{ending}"
-
-
-def _copy_pair(pair: Pair) -> None:
-    """Copy both clips and posters under new names and at equal size, or both answers."""
+def _fix_pair(pair: Pair, copies: FilmCopies, question: str) -> None:
+    """Give a pair its copies, write down what they were, and what is asked unless the vote has a `question`."""
     if pair.first_answer:
         sides = {"first": pair.first_answer, **({"second": pair.second_answer} if pair.second_answer else {})}
         pair.answers = answer_pairs.copy_answers(**sides)
         pair.origin = {name: _describe_origin(row) for name, row in sides.items()}
-        pair.save(update_fields=["answers", "origin"])
-        return
-    assert pair.first and pair.second
-    copies = (pair.first_file, pair.second_file)
-    _copy_at_equal_size((pair.first.video, pair.second.video), copies, "mp4")
-    _copy_at_equal_size((pair.first.poster, pair.second.poster), copies, "jpg")
-    pair.origin = {"first": _describe_clip(pair.first), "second": _describe_clip(pair.second)}
-    pair.save(update_fields=["origin"])
-
-
-def _copy_films(pairs: Sequence[Pair]) -> None:
-    """Copy all films that are rated one at a time, and their posters, at one size: a size would name a film."""
-    shown = [(pair.first, pair.first_file) for pair in pairs if pair.first]
-    copies = [file for _, file in shown]
-    _copy_at_equal_size([clip.video for clip, _ in shown], copies, "mp4")
-    _copy_at_equal_size([clip.poster for clip, _ in shown], copies, "jpg")
-    for pair in pairs:
-        if pair.first:
-            pair.origin = {"first": _describe_clip(pair.first)}
-            pair.save(update_fields=["origin"])
-
-
-def _copy_at_equal_size(names: Sequence[str], copies: Sequence[uuid.UUID], ending: str) -> None:
-    """One after the other: all films of a vote may be more than fits into memory."""
-    size = (max(store.size(name) or 0 for name in names) + FREE_BOX) // BLOCK * BLOCK + BLOCK
-    for name, copy in zip(names, copies, strict=True):
-        with store.open(name) as file:
-            content = file.read()
-        store.publish(make_copy_name(copy, ending), content + _make_padding(size - len(content), ending))
-
-
-def _make_padding(length: int, ending: str) -> bytes:
-    """Bytes that players skip: a `free` box at the end of an MP4; whatever follows the end of a JPEG image."""
-    head = length.to_bytes(4, "big") + b"free" if ending == "mp4" else b""
-    return head + secrets.token_bytes(length - len(head))
+    else:
+        copies.give(pair)
+        shown = {"first": pair.first, "second": pair.second}
+        pair.origin = {name: _describe_clip(clip) for name, clip in shown.items() if clip}
+    if not question:
+        pair.question = questions.write_question(pair)
+    pair.save(update_fields=["answers", "origin", "first_file", "second_file", "question"])
 
 
 def _describe_clip(clip: Clip) -> dict[str, object]:

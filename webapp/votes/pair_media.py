@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
 from webapp.review.media import respond_with_clip
-from webapp.votes.lifecycle import make_copy_name
+from webapp.votes.film_copies import make_copy_name
 from webapp.votes.models import Poll, Showing
 
 
