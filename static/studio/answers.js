@@ -10,18 +10,16 @@
   }
 
   function review(form) {
-    const needsWorst = form.dataset.worst === "yes";
-    const kinds = needsWorst ? ["best", "worst"] : ["best"];
-    const words = { best: gettext("Best"), worst: gettext("Worst") };
     const answers = [...form.querySelectorAll(".answer")], columns = form.querySelector(".columns");
-    const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
-    const cannot = form.elements.cannot_tell, why = form.querySelector(".why"), fold = form.querySelector('[data-do="fold"]');
-    const memory = `prefine ${form.dataset.screening}`;
+    const cannot = form.elements.cannot_tell, fold = form.querySelector('[data-do="fold"]');
+    const texts = {
+      any: gettext("Choose an answer first"), both: gettext("Choose the best and the worst answer first"),
+      best: gettext("Now choose the best answer"), worst: gettext("Now choose the worst answer"),
+    };
+    const choice = Studio.choice(form, { tiles: answers, links: ".letters", cannots: cannot ? [cannot] : [], texts });
+    const { kinds, confirm, why, radio, chosen } = choice, { act } = Studio;
     const opened = performance.now(), startedAt = Date.now();
     let lost = 0, changes = 0, firstChoice = null;
-
-    const radio = (kind, letter) => [...form.querySelectorAll(`input[name="${kind}"]`)].find((one) => one.value === letter);
-    const chosen = (kind) => form.querySelector(`input[name="${kind}"]:checked`)?.value || "";
 
     // --- the choice ---
     function choose(kind, letter) {
@@ -33,67 +31,23 @@
     }
     function changed(kind) {
       firstChoice ??= Math.round(performance.now() - opened);
-      const other = kind === "best" ? "worst" : "best";
-      if (chosen(kind) && chosen(kind) === chosen(other)) radio(other, chosen(other)).checked = false;
-      if (chosen(kind) && cannot) cannot.checked = false;
+      choice.exclude(kind);
       draw();
     }
     function draw() {
-      for (const answer of answers) {
-        const kind = kinds.find((one) => chosen(one) === answer.dataset.letter);
-        for (const shown of [answer, form.querySelector(`.letters [data-letter="${answer.dataset.letter}"]`)]) {
-          shown.classList.toggle("is-best", kind === "best");
-          shown.classList.toggle("is-worst", kind === "worst");
-        }
-        answer.querySelector(".badge").textContent = kind ? words[kind] : "";
-      }
       for (const kind of kinds) fill(form.querySelector(`[data-slot="${kind}"]`), chosen(kind));
-      const missing = wanting();
-      confirm.disabled = Boolean(missing);
-      if (reason.textContent !== missing) reason.textContent = missing;
-      why?.classList.toggle("is-said", Boolean(form.querySelector(".why :checked") || form.elements.reason?.value.trim()));
-      remember();
+      choice.draw(choice.wanting());
+      choice.remember();
     }
     function fill(slot, letter) {
       slot.classList.toggle("is-set", Boolean(letter));
       slot.querySelector(".thumb").textContent = letter;
       slot.querySelector("[data-slot-said]").textContent = letter ? interpolate(gettext("answer %(letter)s"), { letter }, true) : cannot?.checked ? "" : gettext("not chosen yet");
     }
-    /** Why the choice cannot be confirmed yet; empty when it can. */
-    function wanting() {
-      if (cannot?.checked) return "";
-      const best = chosen("best"), worst = chosen("worst");
-      if (!needsWorst) return best ? "" : gettext("Choose an answer first");
-      if (!best && !worst) return gettext("Choose the best and the worst answer first");
-      return best ? (worst ? "" : gettext("Now choose the worst answer")) : gettext("Now choose the best answer");
-    }
-
-    // --- kept in this tab ---
-    function remember() {
-      const tags = [...form.querySelectorAll("[name=tags]:checked")].map((one) => one.value);
-      const kept = { best: chosen("best"), worst: chosen("worst"), cannot: cannot?.checked, tags, reason: form.elements.reason?.value };
-      sessionStorage.setItem(memory, JSON.stringify(kept));
-    }
-    function recall() {
-      const kept = JSON.parse(sessionStorage.getItem(memory) || "{}");
-      for (const kind of kinds) if (kept[kind] && radio(kind, kept[kind])) radio(kind, kept[kind]).checked = true;
-      if (cannot && kept.cannot) cannot.checked = true;
-      for (const tag of form.querySelectorAll("[name=tags]")) tag.checked = kept.tags?.includes(tag.value) || false;
-      if (form.elements.reason && kept.reason) form.elements.reason.value = kept.reason;
-    }
-
     /** As many as fit stand beside each other, so the order alone does not say in which row an answer stood. */
     function places() {
       const columns = answers.filter((answer) => answer.offsetTop === answers[0].offsetTop).length;
       return { viewport: innerWidth < 640 ? 1 : innerWidth < 960 ? 2 : 3, columns };
-    }
-
-    // --- parts ---
-    function foldAll() {
-      const open = fold.getAttribute("aria-pressed") !== "true";
-      for (const part of form.querySelectorAll(".answer .part")) part.open = open;
-      fold.setAttribute("aria-pressed", String(open));
-      fold.textContent = open ? gettext("Close all parts") : gettext("Open all parts");
     }
 
     // --- keys ---
@@ -109,15 +63,14 @@
       if (helping) return;
       const digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code)?.[1];
       if (digit) return act(event, () => choose(event.shiftKey ? "worst" : "best", answers[digit - 1]?.dataset.letter));
-      if (event.key === "o") return act(event, foldAll);
+      if (event.key === "o") return act(event, () => Studio.foldAll(form, fold));
       if (event.key === "Enter" && !on.matches("button, summary, a") && !confirm.disabled) act(event, () => form.requestSubmit(confirm));
     }
-    function act(event, what) { event.preventDefault(); what(); }
 
     // --- which answer is in view, where not all are ---
     const watcher = new IntersectionObserver((entries) => {
       for (const { target, isIntersecting } of entries) {
-        const link = form.querySelector(`.letters [data-letter="${target.dataset.letter}"]`);
+        const link = choice.link(target);
         isIntersecting ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
       }
     }, { root: columns, threshold: 0.6 });
@@ -129,10 +82,10 @@
       event.preventDefault();
       document.querySelector(link.getAttribute("href")).scrollIntoView({ block: "nearest", inline: "start" });
     });
-    fold.addEventListener("click", foldAll);
+    fold.addEventListener("click", () => Studio.foldAll(form, fold));
     form.addEventListener("change", (event) => {
       if (event.target.matches("input[type=radio]")) return changed(event.target.name);
-      if (event.target === cannot && cannot.checked) for (const kind of kinds) if (chosen(kind)) radio(kind, chosen(kind)).checked = false;
+      if (event.target === cannot && cannot.checked) choice.unchoose();
       draw();
     });
     form.addEventListener("input", (event) => { if (event.target.matches("textarea")) draw(); });
@@ -145,11 +98,8 @@
     const blurred = () => { if (!form.isConnected) return removeEventListener("blur", blurred); lost += 1; };
     addEventListener("blur", blurred);
     document.addEventListener("keydown", keys);
-    for (const gone of ["click", "focusin"]) document.addEventListener(gone, function shut(event) {
-      if (!form.isConnected) return document.removeEventListener(gone, shut);
-      if (why?.open && !why.contains(event.target)) why.open = false;
-    });
-    recall();
+    Studio.shutElsewhere(form, [why]);
+    choice.recall();
     draw();
     return watcher;
   }

@@ -1,24 +1,23 @@
 "use strict";
 /* Choosing the best and the worst clip. What was chosen is kept in this tab until it has arrived at the server. */
 Studio.review = (form) => {
-  const needsWorst = form.dataset.worst === "yes";
-  const kinds = needsWorst ? ["best", "worst"] : ["best"];
-  const words = { best: gettext("Best"), worst: gettext("Worst") };
   const tiles = [...form.querySelectorAll(".tile")];
-  const confirm = form.querySelector(".confirm .button"), reason = form.querySelector("#reason");
-  const cannot = form.elements.cannot_tell, why = form.querySelector(".why"), grid = form.querySelector(".grid");
-  const memory = `prefine ${form.dataset.screening}`;
+  const cannot = form.elements.cannot_tell, grid = form.querySelector(".grid");
   const cannots = [cannot, form.elements.broken].filter(Boolean), cannotBox = form.querySelector(".cannot");
+  const texts = {
+    any: gettext("Choose a video first"), both: gettext("Choose the best and the worst video first"),
+    best: gettext("Now choose the best video"), worst: gettext("Now choose the worst video"),
+  };
+  const choice = Studio.choice(form, { tiles, links: ".contact", cannots, texts });
+  const { kinds, confirm, why, radio, chosen } = choice, { act } = Studio;
   const failed = new Set();
   let tabbed = false;
 
   const player = Studio.player(form, { fps: Number(form.dataset.fps), onReady: () => queueMicrotask(opened), onReplay: (videos) => watch.replayed(videos) });
   const loader = Studio.loader(form, { onBroken: broke, onBack: back, onLean: (lean) => { form.querySelector(".slow-line").hidden = !lean; } });
   const watch = Studio.watch(form, { player, loader, onEnough: () => queueMicrotask(draw) });
-  const radio = (kind, letter) => [...form.querySelectorAll(`input[name="${kind}"]`)].find((one) => one.value === letter);
   const name = (words, tile) => interpolate(words, { letter: tile.dataset.letter }, true);
   const before = {};
-  const chosen = (kind) => form.querySelector(`input[name="${kind}"]:checked`)?.value || "";
 
   // --- the choice ---
   function choose(kind, letter) {
@@ -28,40 +27,27 @@ Studio.review = (form) => {
     changed(kind);
   }
   function changed(kind) {
-    const other = kind === "best" ? "worst" : "best";
-    if (chosen(kind) && chosen(kind) === chosen(other)) radio(other, chosen(other)).checked = false;
-    if (chosen(kind)) for (const box of cannots) box.checked = false;
+    choice.exclude(kind);
     watch.chose(Boolean(before[kind]) && before[kind] !== chosen(kind));
     before[kind] = chosen(kind);
     draw();
   }
   function cannotJudge(box) {
     for (const other of cannots) if (other !== box) other.checked = false;
-    if (box.checked) for (const kind of kinds) if (radio(kind, chosen(kind))) radio(kind, chosen(kind)).checked = false;
+    if (box.checked) choice.unchoose();
     watch.chose(false);
     draw();
   }
   function draw() {
-    for (const tile of tiles) {
-      const kind = kinds.find((one) => chosen(one) === tile.dataset.letter);
-      for (const shown of [tile, form.querySelector(`.contact [data-letter="${tile.dataset.letter}"]`)]) {
-        shown.classList.toggle("is-best", kind === "best");
-        shown.classList.toggle("is-worst", kind === "worst");
-      }
-      tile.querySelector(".badge").textContent = kind ? words[kind] : "";
-    }
     for (const kind of kinds) fill(form.querySelector(`[data-slot="${kind}"]`), chosen(kind));
-    const missing = wanting() || unseen();
-    confirm.disabled = Boolean(missing);
-    if (reason.textContent !== missing) reason.textContent = missing;
-    why?.classList.toggle("is-said", Boolean(form.querySelector(".why :checked") || form.elements.reason?.value.trim()));
+    choice.draw(choice.wanting() || unseen());
     cannotBox?.classList.toggle("is-said", cannots.some((box) => box.checked));
     for (const tile of tiles) {
-      const link = form.querySelector(`.contact [data-letter="${tile.dataset.letter}"]`), seen = tile.classList.contains("is-watched");
+      const link = choice.link(tile), seen = tile.classList.contains("is-watched");
       link.classList.toggle("is-watched", seen);
       link.setAttribute("aria-label", name(seen ? gettext("Video %(letter)s, watched") : gettext("Video %(letter)s"), tile));
     }
-    remember();
+    choice.remember();
   }
   function fill(slot, letter) {
     const poster = letter && document.querySelector(`#clip-${letter} video`)?.poster;
@@ -72,15 +58,6 @@ Studio.review = (form) => {
     thumb.dataset.letter = letter;
     thumb.replaceChildren(...(poster ? [Object.assign(new Image(), { src: poster, alt: "" })] : []));
   }
-  /** Why the choice cannot be confirmed yet; empty when it can. */
-  function wanting() {
-    if (cannots.some((box) => box.checked)) return "";
-    const best = chosen("best"), worst = chosen("worst");
-    if (!needsWorst) return best ? "" : gettext("Choose a video first");
-    if (!best && !worst) return gettext("Choose the best and the worst video first");
-    return best ? (worst ? "" : gettext("Now choose the worst video")) : gettext("Now choose the best video");
-  }
-
   /** Which clips were not watched for long enough; nobody is held up by one that cannot play, or by what is wrong with them. */
   function unseen() {
     const letters = form.elements.broken?.checked ? [] : watch.missing();
@@ -89,21 +66,6 @@ Studio.review = (form) => {
     return interpolate(letters.length === tiles.length
       ? ngettext("Watch every video for %(seconds)s second first", "Watch every video for %(seconds)s seconds first", seconds)
       : ngettext("Watch %(letters)s for %(seconds)s second first", "Watch %(letters)s for %(seconds)s seconds first", seconds), said, true);
-  }
-
-  // --- kept in this tab ---
-  function remember() {
-    const tags = [...form.querySelectorAll("[name=tags]:checked")].map((one) => one.value);
-    const kept = { best: chosen("best"), worst: chosen("worst"), cannot: cannots.find((box) => box.checked)?.name, tags, reason: form.elements.reason?.value };
-    sessionStorage.setItem(memory, JSON.stringify(kept));
-  }
-  function recall() {
-    const kept = JSON.parse(sessionStorage.getItem(memory) || "{}");
-    for (const kind of kinds) if (kept[kind] && radio(kind, kept[kind])) radio(kind, kept[kind]).checked = true;
-    for (const box of cannots) box.checked = kept.cannot === box.name;
-    for (const kind of kinds) before[kind] = chosen(kind);
-    for (const tag of form.querySelectorAll("[name=tags]")) tag.checked = kept.tags?.includes(tag.value) || false;
-    if (form.elements.reason && kept.reason) form.elements.reason.value = kept.reason;
   }
 
   // --- one clip large ---
@@ -178,13 +140,12 @@ Studio.review = (form) => {
   /** After Tab, keys mean the thing in focus; after a click, the videos. */
   const clicked = () => { if (!form.isConnected) return removeEventListener("pointerdown", clicked); tabbed = false; };
   addEventListener("pointerdown", clicked);
-  function act(event, what) { event.preventDefault(); what(); }
 
   // --- phone: which clip is in the middle ---
   const watcher = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       if (isIntersecting) loader.want(target);
-      const dot = form.querySelector(`.contact [data-letter="${target.dataset.letter}"]`);
+      const dot = choice.link(target);
       isIntersecting ? dot.setAttribute("aria-current", "true") : dot.removeAttribute("aria-current");
     }
   }, { root: grid, threshold: 0.7 });
@@ -214,16 +175,13 @@ Studio.review = (form) => {
   });
   form.querySelector('[data-do="all"]').addEventListener("click", () => loader.goFull());
   document.addEventListener("keydown", keys);
-  /** A move elsewhere, by mouse or by Tab, shows what is below. */
-  for (const gone of ["click", "focusin"]) document.addEventListener(gone, function shut(event) {
-    if (!form.isConnected) return document.removeEventListener(gone, shut);
-    for (const box of [why, cannotBox]) if (box?.open && !box.contains(event.target)) box.open = false;
-  });
+  Studio.shutElsewhere(form, [why, cannotBox]);
   function shutBox(box) {
     box.open = false;
     box.querySelector("summary").focus();
   }
-  recall();
+  choice.recall();
+  for (const kind of kinds) before[kind] = chosen(kind);
   draw();
   return { stop() { watch.stop(); loader.stop(); player.stop(); watcher.disconnect(); } };
 };

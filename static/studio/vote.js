@@ -65,13 +65,7 @@
     if (player && step && !(tabbed && on.matches("input"))) return act(event, () => { on.blur(); player.step(step); });
     if (event.key === "Enter" && !event.repeat && !(tabbed && on.matches("button, summary, a"))) act(event, () => { if (!confirm.disabled) form.requestSubmit(confirm); });
   }
-  function act(event, what) { event.preventDefault(); what(); }
-  function foldAll() {
-    const open = fold.getAttribute("aria-pressed") !== "true";
-    for (const part of form.querySelectorAll(".answer .part")) part.open = open;
-    fold.setAttribute("aria-pressed", String(open));
-    fold.textContent = open ? gettext("Close all parts") : gettext("Open all parts");
-  }
+  const { act } = Studio, foldAll = () => Studio.foldAll(form, fold);
 
   fold?.addEventListener("click", foldAll);
   if (fold && single) foldAll(); // who grades an answer reads all of it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Max
@@ -71,24 +72,18 @@ def start_retraining(experiment: Experiment, owner: str, preset: str, count: int
         raise ValueError(reason)
     if winner is None or preset not in catalog.task(experiment.task).presets or count not in SEED_COUNTS:
         raise ValueError(f"Choose settings of {experiment.task}, and 1, 3, 5, 10 or 20 seeds.")
-    seed = find_unseen_seed(experiment)
-    row = Experiment.objects.create(
-        name=f"{experiment.name[: LONGEST_NAME - 30]}, retrained, seed {seed}",
-        task=experiment.task,
+    return _start_from_winner(
+        experiment,
+        owner,
+        "retrained",
         method=RETRAINING.name,
         options=RETRAINING.settings({"reward": winner.source, "episodes": retrain.EPISODES}),
-        judge=judges.WITHOUT_PEOPLE,
         k=count,
         n=RETRAINING.n,
         preset=preset,
         training_start=_find_start(experiment, preset),
         overrides=experiment.overrides if preset == experiment.preset else {},  # they replace fields of one preset
-        seed=seed,
-        retrains=winner,
-        owner=owner,
     )
-    loop.start(row)
-    return row
 
 
 @transaction.atomic
@@ -103,23 +98,33 @@ def start_learning_on(experiment: Experiment, owner: str, method: str, queries: 
     if winner is None or method not in known or queries not in settings.SESSIONS:
         counts = ", ".join(f"{count:,}" for count in settings.SESSIONS)
         raise ValueError(f"Choose one of {', '.join(known.values())}, and one of {counts} answers.")
-    seed = find_unseen_seed(experiment)
     given = {"reward": winner.source, "truth": "metric", "queries": queries, "episodes": retrain.EPISODES}
     if catalog.task(experiment.task).metric_at_end:
         given["segment"] = 0  # the metric says nothing of parts of an episode
-    row = Experiment.objects.create(
-        name=f"{experiment.name[: LONGEST_NAME - 30]}, {known[method]}, seed {seed}",
-        task=experiment.task,
+    return _start_from_winner(
+        experiment,
+        owner,
+        known[method],
         method=method,
         options=METHODS[method].settings(given),
-        judge=judges.WITHOUT_PEOPLE,
         k=1,
         n=1,
         preset=experiment.preset,
         overrides=experiment.overrides,
+    )
+
+
+def _start_from_winner(experiment: Experiment, owner: str, what: str, **own: Any) -> Experiment:
+    """Start an experiment on the winner of another, with a seed new to both; `what` it is stands in its name."""
+    seed = find_unseen_seed(experiment)
+    row = Experiment.objects.create(
+        name=f"{experiment.name[: LONGEST_NAME - 30]}, {what}, seed {seed}",
+        task=experiment.task,
+        judge=judges.WITHOUT_PEOPLE,
         seed=seed,
-        retrains=winner,
+        retrains=experiment.winner,
         owner=owner,
+        **own,
     )
     loop.start(row)
     return row
