@@ -13,6 +13,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +23,8 @@ SHIFT = 3.0
 """Appended to the input before it is put on the sphere, so that its length is not lost (section 4.1)."""
 WIDENING = 4
 """Hidden units of a block, for each of its features."""
+SHORTEST = 1e-8
+"""Vectors that are shorter count as so long."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def initial_simba(shape: SimbaShape, generator: torch.Generator) -> Tensor:
 def normalize_weights(shape: SimbaShape, flat: Tensor) -> None:
     """Put every output unit's weights in flat [R, P] back on the unit sphere, in place."""
     for weight in _matrices(shape, flat[:, : shape.matrices]):
-        weight.div_(torch.linalg.vector_norm(weight, dim=1, keepdim=True).clamp_min_(1e-8))
+        weight.div_(torch.linalg.vector_norm(weight, dim=1, keepdim=True).clamp_min_(SHORTEST))
 
 
 def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch.float32) -> list[Tensor]:
@@ -111,5 +114,27 @@ def _matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:
     return [column.view(-1, *size) for column, size in zip(columns, shape.weights, strict=True)]
 
 
+class Unit(torch.autograd.Function):
+    """y = x / |x| along the last dimension, whose derivative is (dy - y (y . dy)) / |x|: a third of the operations that
+    automatic differentiation needs.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Unit vectors of x (..., features)."""
+        inverse = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(SHORTEST).reciprocal_()
+        y = x * inverse
+        ctx.save_for_backward(y, inverse)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
+        """Derivative by x from that by y."""
+        (slope,), (y, inverse) = slopes, ctx.saved_tensors
+        along = (slope * y).sum(-1, keepdim=True)
+        return torch.addcmul(slope, y, along, value=-1.0).mul_(inverse)
+
+
 def _unit(x: Tensor) -> Tensor:
-    return functional.normalize(x, dim=-1, eps=1e-8)
+    unit: Tensor = Unit.apply(x)
+    return unit
