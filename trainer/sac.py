@@ -38,6 +38,8 @@ LOG_STD = (-5.0, 2.0)
 """Bounds of the log standard deviation before the tanh."""
 TARGET_ENTROPY = -0.5
 """For each action."""
+BFLOAT16_FROM = 128
+"""Width of critics from which products in bfloat16 save more than the conversions cost."""
 RELABELLED = 1 << 16
 """Rows of the replay that get another reward at once."""
 LAST_LEARNING_RATE = 0.1
@@ -89,7 +91,7 @@ class SimbaPolicy:
 
 
 class SAC:
-    """K learners. `mixed_precision` runs the networks' products in bfloat16, all else staying in float32."""
+    """K learners. `mixed_precision` runs wide networks' products in bfloat16, all else staying in float32."""
 
     def __init__(
         self,
@@ -106,7 +108,8 @@ class SAC:
         self.shared_experience = shared_experience
         self.preset, self.num_obs, self.num_actions = preset, num_obs, num_actions
         self.shape, self.critic_shape = shapes(num_obs, num_actions, preset)
-        self._dtype = torch.bfloat16 if mixed_precision else torch.float32
+        wide = preset.critic_width >= BFLOAT16_FROM
+        self._dtype = torch.bfloat16 if mixed_precision and wide else torch.float32
         initial = draw_for_seeds(seeds, self._initial).to(device)
         self.actors = initial[:, : self.shape.parameters].clone()
         """[K, P]."""
