@@ -365,7 +365,10 @@ class SAC:
         actors = self.actors.detach().requires_grad_()
         actions, log_probs = squash(*self._policy(actors, observations), noise)
         logits = self._logits(self.critics, observations, actions)
-        slopes = (self._value_slopes(logits.detach()), (self.log_temperature.exp() / rows.shape[1]).expand_as(log_probs))
+        slopes = (
+            self._value_slopes(logits.detach()),
+            (self.log_temperature.exp() / rows.shape[1]).expand_as(log_probs),
+        )
         slope = temperature_slope(self.log_temperature, log_probs.detach(), self.num_actions)
         return *torch.autograd.grad((logits, log_probs), actors, slopes), slope
 

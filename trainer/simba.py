@@ -90,20 +90,22 @@ def normalize_weights(shape: SimbaShape, flat: Tensor) -> None:
 def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch.float32) -> list[Tensor]:
     """Each head's outputs (R, B, outputs) for inputs x (R, B, inputs); products are computed in `dtype`."""
     matrices, vectors = torch.split(flat, [shape.matrices, shape.parameters - shape.matrices], dim=1)
-    weight = iter(_matrices(shape, matrices.to(dtype)))
+    weight = iter(_matrices(shape, matrices))
     vector = iter(torch.split(vectors.unsqueeze(1), [length for length, _ in shape.vectors], dim=2))
 
     def product(features: Tensor) -> Tensor:
-        return torch.bmm(features.to(dtype), next(weight)).float()
+        return torch.bmm(features.to(dtype), next(weight).to(dtype)).float()
 
-    x = _unit(functional.pad(x, (0, 1), value=SHIFT))
-    features = _unit(product(x) * next(vector))
+    def scaled_product(features: Tensor) -> Tensor:
+        # (x W) s = x (W s), and a matrix has fewer rows than a usual batch
+        return torch.bmm(features.to(dtype), (next(weight) * next(vector)).to(dtype)).float()
+
+    features = _unit(scaled_product(_unit(functional.pad(x, (0, 1), value=SHIFT))))
     for _ in range(shape.blocks):
-        hidden = functional.relu(product(features) * next(vector))
-        changed = _unit(product(hidden))
+        changed = _unit(product(functional.relu(scaled_product(features))))
         # h <- unit((1 - a) h + a h~)
         features = _unit(torch.lerp(features, changed, next(vector) * shape.interpolation))
-    return [product(product(features) * next(vector)) + next(vector) for _ in shape.heads]
+    return [product(scaled_product(features)) + next(vector) for _ in shape.heads]
 
 
 def _matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:
