@@ -125,7 +125,7 @@ class Unit(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor) -> Tensor:
         """Unit vectors of x (..., features)."""
         inverse = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(SHORTEST).reciprocal_()
-        y = x * inverse
+        y: Tensor = x * inverse
         ctx.save_for_backward(y, inverse)
         return y
 
@@ -134,9 +134,10 @@ class Unit(torch.autograd.Function):
         """Derivative by x from that by y."""
         (slope,), (y, inverse) = slopes, ctx.saved_tensors
         along = (slope * y).sum(-1, keepdim=True)
-        return torch.addcmul(slope, y, along, value=-1.0).mul_(inverse)
+        across: Tensor = torch.addcmul(slope, y, along, value=-1.0).mul_(inverse)
+        return across
 
 
 def _unit(x: Tensor) -> Tensor:
-    unit: Tensor = Unit.apply(x)
+    unit: Tensor = Unit.apply(x)  # type: ignore[no-untyped-call]
     return unit
