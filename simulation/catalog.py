@@ -34,7 +34,7 @@ PRESETS = {
 ALGORITHMS = ("ppo", "sac")
 SUCCESS = "share of episodes"
 """How the metric of a task with a success test begins."""
-KINDS = ("Locomotion", "Balance and flight", "Hands", "Two hands", "Arm at a table or cabinet")
+KINDS = ("Locomotion", "Balance and flight", "Hands", "Two hands", "Humanoid at work", "Arm at a table or cabinet")
 """The groups of Prefine's own tasks, in the order in which forms list them."""
 
 

@@ -8,8 +8,10 @@ AT_A_TABLE = [name for name, info in catalog.tasks().items() if "tcp_pose" in in
 """Panda at a table: `simulation/robots/tabletop.py` does most for all of them."""
 WITH_TWO_HANDS = [name for name, info in catalog.tasks().items() if "fingertip_another_pos" in info.inputs]
 """Two ShadowHands: `simulation/robots/two_hands.py` does."""
-FIRST = ("PickCube", "DoorCloseOutward")
+OF_THE_H1 = [name for name, info in catalog.tasks().items() if "torso_upright" in info.inputs]
+"""A humanoid at work: `simulation/robots/h1.py` does."""
+FIRST = ("PickCube", "DoorCloseOutward", "HumanoidPush")
+SHARED = (*AT_A_TABLE, *WITH_TWO_HANDS, *OF_THE_H1)
 TASKS = [
-    pytest.param(name, marks=pytest.mark.exhaustive if name in {*AT_A_TABLE, *WITH_TWO_HANDS} - {*FIRST} else ())
-    for name in catalog.tasks()
+    pytest.param(name, marks=pytest.mark.exhaustive if name in {*SHARED} - {*FIRST} else ()) for name in catalog.tasks()
 ]

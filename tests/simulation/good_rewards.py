@@ -2,6 +2,7 @@
 
 from tests.simulation import good_rewards_anymal_franka as anymal_franka
 from tests.simulation import good_rewards_ball_flight_patrol as ball_flight_patrol
+from tests.simulation import good_rewards_h1 as h1
 from tests.simulation import good_rewards_hands as hands
 from tests.simulation import good_rewards_tabletop as tabletop
 from tests.simulation import good_rewards_two_hands as two_hands
@@ -229,4 +230,4 @@ def compute_reward(dof_pos: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
 }
 
 GOOD = {"Ant": ANT, "Cartpole": CARTPOLE, "Humanoid": HUMANOID, "HumanoidJump": JUMP}
-GOOD |= ball_flight_patrol.GOOD | anymal_franka.GOOD | hands.GOOD | tabletop.GOOD | two_hands.GOOD
+GOOD |= ball_flight_patrol.GOOD | anymal_franka.GOOD | hands.GOOD | tabletop.GOOD | two_hands.GOOD | h1.GOOD

@@ -3,6 +3,7 @@
 import pytest
 
 from simulation import catalog
+from tests.simulation.every_task import OF_THE_H1
 
 # hidden layers, worlds, horizon, minibatch, epochs, iterations, learning rate, KL target, reward scale
 PUBLISHED = {
@@ -30,7 +31,7 @@ def test_settings(task):
     assert shared == ("elu", 0.99, 0.95, 0.2, 1e-4, 1.0)
 
 
-WALKERS = {"Ant", "AntLieDown", "AntPatrolAndReturn", "Anymal", "Humanoid", "HumanoidJump"}
+WALKERS = {"Ant", "AntLieDown", "AntPatrolAndReturn", "Anymal", "Humanoid", "HumanoidJump", *OF_THE_H1}
 
 
 @pytest.mark.parametrize("task", [name for name, info in catalog.tasks().items() if "paper-sac" in info.presets])

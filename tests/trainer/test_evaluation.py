@@ -236,7 +236,11 @@ def test_episodes_that_succeed_or_fail_are_a_share():
     episodes = [Episode(0, number, 300, False, False, 1.0, 1) for number in range(8)]
     assert evaluation._score(episodes, shares=True) == estimate_share([1.0] * 8)
     named = {name for name, info in catalog.tasks().items() if (info.metric or "").startswith(evaluation.SHARE)}
-    shared = {name for name, info in catalog.tasks().items() if {"tcp_pose", "fingertip_another_pos"} & {*info.inputs}}
+    shared = {
+        name
+        for name, info in catalog.tasks().items()
+        if {"tcp_pose", "fingertip_another_pos", "torso_upright"} & {*info.inputs}
+    }
     assert named == {"AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"} | shared
 
 

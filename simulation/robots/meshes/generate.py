@@ -1,4 +1,6 @@
-"""Makes the robots' meshes for films from public packages: `python generate.py PACKAGES`, in an environment of its own.
+"""Makes the robots' meshes for films from public packages, in an environment of its own:
+
+    python generate.py PACKAGES [ROBOT...]
 
 PACKAGES is a folder into which the wheels named in README.md beside this file were unpacked. Needs trimesh, pycollada,
 scipy and fast-simplification, which Prefine itself does not. The parts of a link that share a colour become one mesh in
@@ -110,7 +112,14 @@ def allegro(packages: Path) -> Parts:
     return {part: [load(folder / f"{file}.obj")] for part, file in ALLEGRO.items()}
 
 
-ROBOTS = {"panda": (panda, 12000), "anymal": (anymal, 10000), "allegro": (allegro, 8000)}
+def h1(packages: Path) -> Parts:
+    """Links of the body (dark), and the emblem on its chest (white)."""
+    (folder,) = packages.rglob("mujoco_menagerie/unitree_h1/assets")
+    names = {file: file.stem.removesuffix("_link") for file in sorted(folder.glob("*.stl"))}
+    return {f"{name}_{'white' if name == 'logo' else 'dark'}": [load(file)] for file, name in names.items()}
+
+
+ROBOTS = {"panda": (panda, 12000), "anymal": (anymal, 10000), "allegro": (allegro, 8000), "h1": (h1, 12000)}
 """Of each robot, what reads its package, and about how many faces all its parts have together."""
 
 
@@ -130,9 +139,10 @@ def write(mesh: trimesh.Trimesh, path: Path) -> None:
 
 
 def main() -> None:
-    """Write every robot's meshes into its folder here."""
+    """Write these robots' meshes, or every robot's, into their folders here."""
     packages = Path(sys.argv[1])
-    for robot, (read, budget) in ROBOTS.items():
+    for robot in sys.argv[2:] or ROBOTS:
+        read, budget = ROBOTS[robot]
         meshes = {name: trimesh.util.concatenate(parts) for name, parts in read(packages).items()}
         weights = {name: np.sqrt(mesh.area) for name, mesh in meshes.items()}
         total, kept = sum(weights.values()), 0

@@ -36,7 +36,7 @@ def compute_observations(env: Any) -> None:
     env.bottle_pos: (num_envs, 3), the bottle's middle
     env.bottle_cap_pos: (num_envs, 3), where the cap is when it is closed
     env.bottle_cap_up: (num_envs, 3), the bottle's middle, moved along the bottle by as much as the cap has come off
-    env.goal_pos: (num_envs, 3), 1 m above where the bottle begins; success does not depend on it
+    env.goal_pos: (num_envs, 3), 1 m above where the bottle begins; nothing depends on it
     """
     env.obs_buf = torch.cat(
         (

@@ -35,7 +35,7 @@ def compute_observations(env: Any) -> None:
     env.object_linvel, env.object_angvel: (num_envs, 3), its velocity in m/s and angular velocity in rad/s
     env.block_right_handle_pos, env.block_right_handle_rot: (num_envs, 3) and (num_envs, 4), the bucket once more
     env.block_left_handle_pos, env.block_left_handle_rot: (num_envs, 3) and (num_envs, 4), the block
-    env.goal_pos: (num_envs, 3), a fixed point of the table, beyond the things; success does not depend on it
+    env.goal_pos: (num_envs, 3), a fixed point of the table, beyond the things; nothing depends on it
     """
     env.obs_buf = torch.cat(
         (
