@@ -38,6 +38,8 @@ LOG_STD = (-5.0, 2.0)
 """Bounds of the log standard deviation before the tanh."""
 TARGET_ENTROPY = -0.5
 """For each action."""
+BFLOAT16_FROM = 128
+"""Width of critics from which products in bfloat16 save more than the conversions cost."""
 RELABELLED = 1 << 16
 """Rows of the replay that get another reward at once."""
 LAST_LEARNING_RATE = 0.1
@@ -89,7 +91,7 @@ class SimbaPolicy:
 
 
 class SAC:
-    """K learners. `mixed_precision` runs the networks' products in bfloat16, all else staying in float32."""
+    """K learners. `mixed_precision` runs wide networks' products in bfloat16, all else staying in float32."""
 
     def __init__(
         self,
@@ -106,7 +108,8 @@ class SAC:
         self.shared_experience = shared_experience
         self.preset, self.num_obs, self.num_actions = preset, num_obs, num_actions
         self.shape, self.critic_shape = shapes(num_obs, num_actions, preset)
-        self._dtype = torch.bfloat16 if mixed_precision else torch.float32
+        wide = preset.critic_width >= BFLOAT16_FROM
+        self._dtype = torch.bfloat16 if mixed_precision and wide else torch.float32
         initial = draw_for_seeds(seeds, self._initial).to(device)
         self.actors = initial[:, : self.shape.parameters].clone()
         """[K, P]."""
@@ -295,11 +298,11 @@ class SAC:
         mean, raw_log_std = simba(self.shape, flat, observations, self._dtype)
         return mean, raw_log_std
 
-    def _log_probs(self, flat: Tensor, observations: Tensor, actions: Tensor) -> Tensor:
-        """Log probabilities of the atoms (K, 2, B, Z) by both critics of each candidate."""
+    def _logits(self, flat: Tensor, observations: Tensor, actions: Tensor) -> Tensor:
+        """Logits of the atoms' probabilities (K, 2, B, Z) by both critics of each candidate."""
         pairs = torch.cat([observations, actions], dim=-1).repeat_interleave(2, dim=0)
         (logits,) = simba(self.critic_shape, flat, pairs, self._dtype)
-        return torch.log_softmax(logits, dim=-1).view(-1, 2, *logits.shape[1:])
+        return logits.view(-1, 2, *logits.shape[1:])
 
     def _step(self, rows: Tensor, next_noise: Tensor, noise: Tensor) -> None:
         """One step of critics, actors and temperatures on packed samples (K, B, features)."""
@@ -338,8 +341,10 @@ class SAC:
         rewards = rewards * self.returns.scale.unsqueeze(1)
         wanted = self._compute_targets(self.observations.normalize(next_observations), rewards, goes_on, next_noise)
         critics = self.critics.detach().requires_grad_()
-        loss = -(wanted.unsqueeze(1) * self._log_probs(critics, observations, actions)).sum(-1).mean(-1).sum()
-        return torch.autograd.grad(loss, critics)
+        logits = self._logits(critics, observations, actions)
+        # the derivative of -sum(wanted log softmax(logits)) by logits is softmax(logits) - wanted
+        slope = torch.softmax(logits.detach(), dim=-1).sub_(wanted.unsqueeze(1)).div_(rows.shape[1])
+        return torch.autograd.grad(logits, critics, slope)
 
     @torch.no_grad()
     def _compute_targets(self, next_observations: Tensor, rewards: Tensor, goes_on: Tensor, noise: Tensor) -> Tensor:
@@ -347,7 +352,7 @@ class SAC:
         that expects less; r alone where the episode was terminated.
         """
         actions, log_probs = squash(*self._policy(self.actors, next_observations), noise)
-        probabilities = self._log_probs(self.targets, next_observations, actions).exp_()
+        probabilities = torch.softmax(self._logits(self.targets, next_observations, actions), dim=-1)
         less = (probabilities @ self.atoms).argmin(1)
         index = less.unsqueeze(1).unsqueeze(-1).expand(-1, 1, -1, ATOMS)
         chosen = probabilities.gather(1, index).squeeze(1)
@@ -359,10 +364,21 @@ class SAC:
         observations = self.observations.normalize(rows[..., : self.num_obs])
         actors = self.actors.detach().requires_grad_()
         actions, log_probs = squash(*self._policy(actors, observations), noise)
-        values = self._log_probs(self.critics, observations, actions).exp() @ self.atoms
-        loss = (self.log_temperature.exp() * log_probs - values.amin(1)).mean(1).sum()
+        logits = self._logits(self.critics, observations, actions)
+        slopes = (
+            self._value_slopes(logits.detach()),
+            (self.log_temperature.exp() / rows.shape[1]).expand_as(log_probs),
+        )
         slope = temperature_slope(self.log_temperature, log_probs.detach(), self.num_actions)
-        return *torch.autograd.grad(loss, actors), slope
+        return *torch.autograd.grad((logits, log_probs), actors, slopes), slope
+
+    def _value_slopes(self, logits: Tensor) -> Tensor:
+        """Derivative of the mean of -min Q by logits (K, 2, B, Z): Q = p . atoms, so dQ / d logits = p (atoms - Q)."""
+        probabilities = torch.softmax(logits, dim=-1)
+        values = (probabilities @ self.atoms).unsqueeze(-1)
+        less = values == values.amin(1, keepdim=True)
+        share = less / less.sum(1, keepdim=True).mul_(-logits.shape[2])
+        return probabilities.mul_(self.atoms - values).mul_(share)
 
     def _descend(self, which: int, parameters: Tensor, gradient: Tensor) -> None:
         """One optimiser step at the present learning rate."""

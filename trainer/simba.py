@@ -13,6 +13,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,6 +23,8 @@ SHIFT = 3.0
 """Appended to the input before it is put on the sphere, so that its length is not lost (section 4.1)."""
 WIDENING = 4
 """Hidden units of a block, for each of its features."""
+SHORTEST = 1e-8
+"""Vectors that are shorter count as so long."""
 
 
 @dataclass(frozen=True)
@@ -81,26 +84,28 @@ def initial_simba(shape: SimbaShape, generator: torch.Generator) -> Tensor:
 def normalize_weights(shape: SimbaShape, flat: Tensor) -> None:
     """Put every output unit's weights in flat [R, P] back on the unit sphere, in place."""
     for weight in _matrices(shape, flat[:, : shape.matrices]):
-        weight.div_(torch.linalg.vector_norm(weight, dim=1, keepdim=True).clamp_min_(1e-8))
+        weight.div_(torch.linalg.vector_norm(weight, dim=1, keepdim=True).clamp_min_(SHORTEST))
 
 
 def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch.float32) -> list[Tensor]:
     """Each head's outputs (R, B, outputs) for inputs x (R, B, inputs); products are computed in `dtype`."""
     matrices, vectors = torch.split(flat, [shape.matrices, shape.parameters - shape.matrices], dim=1)
-    weight = iter(_matrices(shape, matrices.to(dtype)))
+    weight = iter(_matrices(shape, matrices))
     vector = iter(torch.split(vectors.unsqueeze(1), [length for length, _ in shape.vectors], dim=2))
 
     def product(features: Tensor) -> Tensor:
-        return torch.bmm(features.to(dtype), next(weight)).float()
+        return torch.bmm(features.to(dtype), next(weight).to(dtype)).float()
 
-    x = _unit(functional.pad(x, (0, 1), value=SHIFT))
-    features = _unit(product(x) * next(vector))
+    def scaled_product(features: Tensor) -> Tensor:
+        # (x W) s = x (W s), and a matrix has fewer rows than a usual batch
+        return torch.bmm(features.to(dtype), (next(weight) * next(vector)).to(dtype)).float()
+
+    features = _unit(scaled_product(_unit(functional.pad(x, (0, 1), value=SHIFT))))
     for _ in range(shape.blocks):
-        hidden = functional.relu(product(features) * next(vector))
-        changed = _unit(product(hidden))
+        changed = _unit(product(functional.relu(scaled_product(features))))
         # h <- unit((1 - a) h + a h~)
         features = _unit(torch.lerp(features, changed, next(vector) * shape.interpolation))
-    return [product(product(features) * next(vector)) + next(vector) for _ in shape.heads]
+    return [product(scaled_product(features)) + next(vector) for _ in shape.heads]
 
 
 def _matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:
@@ -111,5 +116,28 @@ def _matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:
     return [column.view(-1, *size) for column, size in zip(columns, shape.weights, strict=True)]
 
 
+class Unit(torch.autograd.Function):
+    """y = x / |x| along the last dimension, whose derivative is (dy - y (y . dy)) / |x|: a third of the operations that
+    automatic differentiation needs.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Unit vectors of x (..., features)."""
+        inverse = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(SHORTEST).reciprocal_()
+        y: Tensor = x * inverse
+        ctx.save_for_backward(y, inverse)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
+        """Derivative by x from that by y."""
+        (slope,), (y, inverse) = slopes, ctx.saved_tensors
+        along = (slope * y).sum(-1, keepdim=True)
+        across: Tensor = torch.addcmul(slope, y, along, value=-1.0).mul_(inverse)
+        return across
+
+
 def _unit(x: Tensor) -> Tensor:
-    return functional.normalize(x, dim=-1, eps=1e-8)
+    unit: Tensor = Unit.apply(x)  # type: ignore[no-untyped-call]
+    return unit

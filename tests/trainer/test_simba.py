@@ -56,6 +56,15 @@ def test_all_networks_at_once_are_each_network_alone():
         torch.testing.assert_close(outputs, expected)
 
 
+def test_slopes_are_those_of_a_network_written_layer_by_layer():
+    flat, x = perturbed(1).requires_grad_(), torch.randn(1, 5, 3, generator=torch.Generator().manual_seed(1))
+    weights = torch.randn(5, 6, generator=torch.Generator().manual_seed(2))
+    (found,) = torch.autograd.grad((torch.cat(simba(SHAPE, flat, x), dim=-1)[0] * weights).sum(), flat)
+    rows = torch.stack([torch.cat(layer_by_layer(flat[0], row)) for row in x[0]])
+    (wanted,) = torch.autograd.grad((rows * weights).sum(), flat)
+    assert torch.allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
 def test_every_unit_begins_with_weights_of_norm_one_and_is_put_back_there():
     fresh = initial_simba(SHAPE, torch.Generator().manual_seed(1)).unsqueeze(0)
     for flat in (fresh, perturbed(2)):
