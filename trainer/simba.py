@@ -88,24 +88,37 @@ def normalize_weights(shape: SimbaShape, flat: Tensor) -> None:
 
 
 def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch.float32) -> list[Tensor]:
-    """Each head's outputs (R, B, outputs) for inputs x (R, B, inputs); products are computed in `dtype`."""
+    """Each head's outputs (R, B, outputs) for inputs x (R, B, inputs); products are computed in `dtype`.
+
+    A scale multiplies the columns of its matrix in place of what they give for every sample, and a head's two matrices,
+    with nothing between them, are multiplied with each other first: the same function at less work.
+    """
     matrices, vectors = torch.split(flat, [shape.matrices, shape.parameters - shape.matrices], dim=1)
     weight = iter(_matrices(shape, matrices))
     vector = iter(torch.split(vectors.unsqueeze(1), [length for length, _ in shape.vectors], dim=2))
 
-    def product(features: Tensor) -> Tensor:
-        return torch.bmm(features.to(dtype), next(weight).to(dtype)).float()
+    def product(features: Tensor, matrix: Tensor) -> Tensor:
+        return _multiply(features.to(dtype), matrix.to(dtype)).float()
 
-    def scaled_product(features: Tensor) -> Tensor:
-        # (x W) s = x (W s), and a matrix has fewer rows than a usual batch
-        return torch.bmm(features.to(dtype), (next(weight) * next(vector)).to(dtype)).float()
-
-    features = _unit(scaled_product(_unit(functional.pad(x, (0, 1), value=SHIFT))))
+    x = _unit(functional.pad(x, (0, 1), value=SHIFT))
+    features = _unit(product(x, next(weight) * next(vector)))
     for _ in range(shape.blocks):
-        changed = _unit(product(functional.relu(scaled_product(features))))
+        hidden = product(features, next(weight) * next(vector)).relu_()
+        changed = _unit(product(hidden, next(weight)))
         # h <- unit((1 - a) h + a h~)
         features = _unit(torch.lerp(features, changed, next(vector) * shape.interpolation))
-    return [product(scaled_product(features)) + next(vector) for _ in shape.heads]
+    outputs = []
+    for _ in shape.heads:
+        head = _multiply(next(weight) * next(vector), next(weight))
+        outputs.append(product(features, head) + next(vector))
+    return outputs
+
+
+def _multiply(x: Tensor, weight: Tensor) -> Tensor:
+    """Products of R matrices with R others; of one with a single column as one of two, as `networks._affine` has it."""
+    if len(x) == 1 and weight.shape[-1] == 1:
+        return torch.bmm(x.expand(2, -1, -1), weight.expand(2, -1, -1))[:1]
+    return torch.bmm(x, weight)
 
 
 def _matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:

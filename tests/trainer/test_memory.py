@@ -129,14 +129,14 @@ def test_a_minibatch_of_sac_in_parts_is_the_same_update(monkeypatch, capsys):
     whole, parted, start = sac(2), sac(2), sac(2)
     lived = sac_experience(2)
     whole.update(lived, SharedNoise([0]))
-    log_probs = SAC._log_probs
+    logits = SAC._logits
 
     def refusing(self, flat, observations, actions):
         if observations.shape[1] > 5:
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
-        return log_probs(self, flat, observations, actions)
+        return logits(self, flat, observations, actions)
 
-    monkeypatch.setattr(SAC, "_log_probs", refusing)
+    monkeypatch.setattr(SAC, "_logits", refusing)
     parted.update(lived, SharedNoise([0]))
     assert (
         parted.parts.count == 4 and "an update does not fit into memory: going on in 4 parts" in capsys.readouterr().out
