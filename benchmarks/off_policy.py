@@ -25,7 +25,6 @@ from simulation.catalog import SacPreset
 
 CONTENDERS = {
     "ours": ("Prefine's SAC (SimbaV2, 101 atoms)", ()),
-    "ours_float32": ("the same in float32", ()),
     "sbx_simba": ("SBX's SAC, Simba networks (JAX, compiled)", ("sbx",)),
     "sbx": ("SBX's SAC, perceptrons (JAX, compiled)", ("sbx",)),
     "sb3": ("Stable-Baselines3's SAC, perceptrons (PyTorch)", ("stable_baselines3",)),
@@ -43,7 +42,7 @@ def read_preset(task: str) -> SacPreset:
     return preset
 
 
-def ours(task: str, mixed: bool = True) -> Iterations:
+def ours(task: str) -> Iterations:
     """The trainer's own loop."""
     from simulation.environment import Environment
     from simulation.noise import SharedNoise
@@ -56,7 +55,7 @@ def ours(task: str, mixed: bool = True) -> Iterations:
     info, preset = catalog.task(task), read_preset(task)
     env = Environment(task, worlds=preset.worlds)
     collector = Collector(env, [Scorer(compile_reward(catalog.reference_reward(task), task))])
-    learner = SAC(info.num_obs, info.num_actions, preset, [0], mixed and mixed_precision())
+    learner = SAC(info.num_obs, info.num_actions, preset, [0], mixed_precision())
     shared = SharedNoise([0])
 
     def go_on() -> Iterator[None]:
@@ -66,11 +65,6 @@ def ours(task: str, mixed: bool = True) -> Iterations:
             yield
 
     return learner.actors.numel() + learner.critics.numel(), go_on()
-
-
-def ours_float32(task: str) -> Iterations:
-    """Without bfloat16."""
-    return ours(task, mixed=False)
 
 
 def sbx_simba(task: str) -> Iterations:
