@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from simulation import catalog, tasks
-from trainer.commands.check_task import Unusable, check_task, main
+from trainer.commands.check_task import Unusable, check_task, main, read_info, require_files, step_task
 from trainer.process import ROOT
 
 HOPPER = ROOT / "examples" / "tasks" / "hopper"
@@ -70,6 +70,23 @@ def test_the_command_line_trains_and_films_it(folder: Path, tmp_path: Path) -> N
     )
     assert done.returncode == 0, done.stderr
     assert list(out.rglob("*.mp4"))
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("task.py", "torch.ones_like(ended)", "ended", "counts only where an episode ends"),
+        ("info.py", "metric=", "final_metric=True,\n    metric=", "counts in steps that end no episode"),
+        ("task.py", "Forward speed", "Speed", ""),
+    ],
+)
+def test_it_says_where_the_metric_counts_otherwise_than_its_facts(
+    folder: Path, file: str, old: str, new: str, words: str
+) -> None:
+    change(folder / file, old, new)
+    require_files(folder)
+    said = [line for line in step_task(read_info(folder)) if "final_metric" in line]
+    assert words in said[0] if words else said == []
 
 
 def test_missing_files_are_all_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -132,6 +132,7 @@ def require_functions(info: TaskInfo) -> None:
 def step_task(info: TaskInfo) -> Iterator[str]:
     """Begin episodes and step them with random actions. Raises Unusable where a function does not keep its word."""
     ends = diverged = 0
+    counted = meanwhile = False
     with blaming(info):
         env = Environment(info.name, WORLDS)
         require_inputs(info, env)
@@ -140,12 +141,18 @@ def step_task(info: TaskInfo) -> Iterator[str]:
             require_outcome("terminated", step.terminated, torch.bool)
             require_outcome("metric", step.metric, torch.float32)
             ends, diverged = ends + int(step.terminated.sum()), diverged + int(step.diverged.sum())
-            env.reset(step.terminated | step.truncated)
+            ended = step.terminated | step.truncated
+            counted |= bool(step.metric_counts.any())
+            meanwhile |= bool((step.metric_counts & ~ended).any())
+            env.reset(ended)
     if not torch.isfinite(env.obs_buf).all():
         raise Unusable("observations.py: obs_buf is not finite after random actions")
     if diverged > 0.01 * STEPS * WORLDS:
         raise Unusable(f"{info.model_file}: the physics diverges; use a smaller timestep, or more damping or armature")
     yield f"{STEPS} steps of {WORLDS} worlds with random actions: {ends} falls, {diverged} steps that diverged"
+    if counted and info.metric_at_end is meanwhile:
+        where = "in steps that end no episode" if meanwhile else "only where an episode ends"
+        yield f"task.py: the metric counts {where}, but info.py says otherwise: set final_metric={not meanwhile}"
 
 
 @contextmanager
