@@ -102,3 +102,12 @@ def test_the_policies_that_tasks_keep_stay_up_while_they_explore(task):
         fallen |= step.terminated
         environment.reset(step.terminated | step.truncated)
     assert fallen.sum() <= 2
+
+
+def test_the_h1_stands_while_it_explores():
+    policy = checkpoint.load_policy(catalog.upright_policy("HumanoidPush", "quick"), "HumanoidPush")
+    environment, generator = Environment("HumanoidPush", worlds=16, seed=1), torch.Generator().manual_seed(0)
+    for _ in range(300):
+        mean = policy(environment.obs_buf)
+        environment.step(mean + policy.networks.log_std[0].exp() * torch.randn(mean.shape, generator=generator))
+    assert (environment.attributes["head_height"] > 1.5).all()
