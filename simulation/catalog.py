@@ -177,7 +177,8 @@ class TaskInfo:
     kind: str = "Your own"
     """The group under which forms list it."""
     revision: int = 1
-    """Raised when physics, starts, variables or metric change, so that scores before and after are told apart."""
+    """Raised when physics, starts, metric or a variable that was there change: scores before and after are told
+    apart."""
 
     @property
     def metric_at_end(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 from types import FrameType
 
 import uvicorn
@@ -48,7 +49,8 @@ def main() -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000)
     given = parser.parse_args()
-    Server(build_config(given.host, given.port)).run()
+    with contextlib.suppress(KeyboardInterrupt):  # which uvicorn raises again when it has ended
+        Server(build_config(given.host, given.port)).run()
 
 
 if __name__ == "__main__":

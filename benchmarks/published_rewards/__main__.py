@@ -156,10 +156,11 @@ def main() -> int:
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the score of each policy to this file")
     options = parser.parse_args()
     try:
-        if options.read:
-            report(read_scores(options.read, options.preset), options.preset)
-            return 0
         tasks = [catalog.find_task_name(task) for task in options.tasks]
+        if options.read:
+            scored = [one for one in read_scores(options.read, options.preset) if not tasks or one[0].task in tasks]
+            report(scored, options.preset)
+            return 0
         programs = [one for one in read_programs(options.programs) if not tasks or one.task in tasks]
     except (OSError, ValueError) as error:
         print(f"published_rewards: {error}", file=sys.stderr)

@@ -24,10 +24,14 @@ def save_scores(path: Path, preset: str, scored: Sequence[tuple[Program, Scores]
 
 
 def read_scores(path: Path, preset: str) -> list[tuple[Program, Scores]]:
-    """The programs of such a file, without their texts. Raises ValueError where it holds none with this preset."""
+    """The programs of such a file, without their texts. Raises ValueError where it holds none with this preset, or
+    has other columns.
+    """
     found: dict[Program, dict[int, float]] = {}
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
+            if missing := {"preset", "method", "task", "model", "file", "seed", "score"} - row.keys():
+                raise ValueError(f"{path} has no column {', '.join(sorted(missing))}")
             if row["preset"] == preset:
                 program = Program(row["method"], row["task"], row["model"], "", row["file"])
                 found.setdefault(program, {})[int(row["seed"])] = float(row["score"])

@@ -85,7 +85,7 @@ def test_it_says_where_the_metric_counts_otherwise_than_its_facts(
 ) -> None:
     change(folder / file, old, new)
     require_files(folder)
-    said = [line for line in step_task(read_info(folder)) if "final_metric" in line]
+    said = [line for line in step_task(read_info(folder)) if "info.py says otherwise" in line]
     assert words in said[0] if words else said == []
 
 

@@ -176,8 +176,12 @@ def test_what_changed_during_the_copies_is_refused_and_leaves_none(monkeypatch, 
 def test_a_film_that_is_gone_before_it_is_copied_is_refused(monkeypatch):
     poll, before = poll_rows.poll(opened=False), copies_on_disk()
     gone = settings.DATA_DIR / "media" / poll.pairs.get().second.poster
-    gone.unlink()
+    make = FilmCopies.make
+    monkeypatch.setattr(FilmCopies, "make", lambda copies: (gone.unlink(), make(copies)))
     assert lifecycle.open_poll(poll) == [lifecycle.CHANGED] and copies_on_disk() == before
+    monkeypatch.undo()
+    (found,) = lifecycle.open_poll(poll)
+    assert "a clip is not ready" in found, "looking tells why"
 
 
 def test_a_deleted_experiment_leaves_the_vote_as_it_was():

@@ -152,7 +152,8 @@ def step_task(info: TaskInfo) -> Iterator[str]:
     yield f"{STEPS} steps of {WORLDS} worlds with random actions: {ends} falls, {diverged} steps that diverged"
     if counted and info.metric_at_end is meanwhile:
         where = "in steps that end no episode" if meanwhile else "only where an episode ends"
-        yield f"task.py: the metric counts {where}, but info.py says otherwise: set final_metric={not meanwhile}"
+        how = "name no share of episodes as its metric" if meanwhile else "set final_metric=True"
+        yield f"task.py: the metric counts {where}, but info.py says otherwise: {how}"
 
 
 @contextmanager

@@ -70,7 +70,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
     _forget_sessions({person.token for person in people}, keys)
     _forget_log_entries(people)
     for experiment in Experiment.objects.filter(assignments__participant__in=keys).distinct().order_by("pk"):
-        loop.lock(experiment.pk)  # first: an A/B vote that is being opened copies either before this or nothing
+        loop.lock(experiment.pk)  # first: a vote that is being opened copies texts before this, or after it
         others = Participant.objects.filter(assignments__experiment=experiment, deleted_at=None).exclude(pk__in=keys)
         if others.exists():
             _redact_experiment(experiment, people)

@@ -30,6 +30,11 @@ def list_sources(pairs: Sequence[Pair]) -> Sources:
     return {place: clip for place, clip in sides if clip}
 
 
+def is_whole(clip: Clip) -> bool:
+    """Whether there is something to copy: the film and its still."""
+    return clip.status == Clip.Status.READY and bool(store.size(clip.video) and store.size(clip.poster))
+
+
 class FilmCopies:
     """The copies of one opening."""
 

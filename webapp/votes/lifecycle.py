@@ -12,12 +12,11 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from webapp.audit import record
-from webapp.base.store import store
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
 from webapp.studies.opening import is_reachable
 from webapp.votes import answer_pairs, pooling, questions, single_items
-from webapp.votes.film_copies import FilmCopies, list_sources
+from webapp.votes.film_copies import FilmCopies, is_whole, list_sources
 from webapp.votes.models import Evaluator, Pair, Poll
 from webapp.votes.pair_names import describe_pair, name_pairs
 
@@ -93,14 +92,13 @@ def _check_clips(pair: Pair) -> list[str]:
     same = pair.first == pair.second
     if same != (pair.purpose == Pair.Purpose.SAME):
         return ["both clips are the same." if same else "choose the same clip on both sides."]
-    ready = (clip.status == Clip.Status.READY and store.size(clip.video) for clip in (pair.first, pair.second))
-    if not all(ready):
+    if not all(is_whole(clip) for clip in (pair.first, pair.second)):
         return ["a clip is not ready. Wait until it is filmed, or choose another."]
     tasks = {clip.candidate.iteration.experiment.task for clip in (pair.first, pair.second)}
     return [f"the clips show different tasks ({', '.join(sorted(tasks))})."] if len(tasks) > 1 else []
 
 
-CHANGED = "Its pairs were changed a moment ago. Look at them, then open it."
+CHANGED = "Its pairs were changed a moment ago, or a film was deleted. Look at them, then open it."
 
 
 def open_poll(poll: Poll) -> list[str]:

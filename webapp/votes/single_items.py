@@ -9,10 +9,9 @@ from django.utils.translation import gettext_noop
 
 from llm.judges.alignment import MOST
 from simulation import catalog
-from webapp.base.store import store
-from webapp.experiments.models import Clip
 from webapp.problems.models import Problem
 from webapp.votes import questions
+from webapp.votes.film_copies import is_whole
 from webapp.votes.models import Pair, Poll
 from webapp.votes.pair_names import name_pairs
 
@@ -80,8 +79,7 @@ def find_problems(pair: Pair) -> list[str]:
         return [] if pair.first_answer else ["the answer was deleted. Take it out."]
     if pair.first is None:
         return ["the film was deleted. Take it out."]
-    ready = pair.first.status == Clip.Status.READY and store.size(pair.first.video)
-    return [] if ready else ["the film is not ready. Wait until it is."]
+    return [] if is_whole(pair.first) else ["the film is not ready. Wait until it is."]
 
 
 def find_sentence(pair: Pair) -> str:
