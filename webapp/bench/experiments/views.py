@@ -282,7 +282,7 @@ def ask_briefly(model: LanguageModel) -> Reply:
 
 
 def _get_experiment(public_id: uuid.UUID) -> Experiment:
-    rows = Experiment.objects.select_related("model", "winner__iteration").prefetch_related(PEOPLE_LOOKUP)
+    rows = Experiment.objects.select_related("model", "prompt_set", "winner__iteration").prefetch_related(PEOPLE_LOOKUP)
     return get_object_or_404(rows, public_id=public_id)
 
 
