@@ -12,12 +12,19 @@ from django.urls import reverse
 from llm import prompts
 from llm.replay import Open, replay
 from tests.webapp import rows
+from tests.webapp.exports import edit_table, open_zip, repack, write_export
 from tests.webapp.fake_workers import create_experiment, find_job, find_open_requests, start_experiment
 from tests.webapp.test_roles import account, signed_in
 from webapp.accounts.roles import Role
+from webapp.archive import importer, work
+from webapp.archive.models import Import
+from webapp.archive.unpack import Refused
 from webapp.audit.models import Entry
 from webapp.base import zips
+from webapp.base.store import store
+from webapp.bench.comparisons.forms import ComparisonForm
 from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.contrasts import add_controls
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import make_plan
 from webapp.comparisons.plan_warnings import describe_equal_arms
@@ -67,6 +74,8 @@ def test_an_archive_becomes_a_set_of_what_was_changed(admin_client):
         ("first__md", b"$problem", "First.md is no text of a prompt: its name must end with .txt. Leave it out"),
         ("first__txt", b"\xff\xfe", "First.txt is not UTF-8: save it as UTF-8 text"),
         ("first__zip", b"PK", "First.zip is no readable ZIP archive"),
+        ("first__txt", b"$problem \x00 hi", "First.txt has a NUL character: save it as plain text"),
+        ("system__txt", b" \n", "System.txt is empty: write a text, or leave it out"),
         ("first__txt", b"costs $5 $problem", "has a $ that begins no variable: write $$"),
     ],
 )
@@ -80,7 +89,7 @@ def test_an_unchanged_archive_or_a_taken_name_is_refused(admin_client):
     own = {f"{name}.txt": text.encode() for name, text in prompts.read_published().items()}
     assert "Prefine&#x27;s own: change those" in upload(admin_client, set__zip=zips.pack(own)).text
     make_set("paper")
-    assert "There is a set Paper already" in upload(admin_client, first__txt=WORDS.encode()).text
+    assert "There is a set paper already" in upload(admin_client, first__txt=WORDS.encode()).text
     assert "The set paper has these very texts" in upload(admin_client, "Other", first__txt=WORDS.encode()).text
     assert "Letters, digits" in upload(admin_client, "icpl:k=3", first__txt=f"{WORDS} Now.".encode()).text
     assert "choose a zip, or texts" in admin_client.post(UPLOAD, {"name": "x"}).text
@@ -206,3 +215,98 @@ def test_a_set_is_found_by_its_name():
     assert prompt_sets.find("paper").name == "Paper"
     with pytest.raises(ValueError, match="Paper"):
         prompt_sets.find("papr")
+
+
+def test_no_two_sets_are_alike_for_a_variant(admin_client):
+    """A comparison reads the name again at every step, in any case and however its words are joined."""
+    row = make_set("Paper 1")
+    make_set("_", first=f"{WORDS} Take care.")
+    comparison = Comparison.objects.create(
+        name="Plan", tasks=["Cartpole"], methods=["icpl", "icpl:prompts=paper-1"], candidates=6, experiments=2
+    )
+    assert prompt_sets.list_uses(row) == [("comparison", ["Plan"])]
+    assert prompt_sets.list_uses(PromptSet.objects.get(name="_")) == []
+    before = comparison.plan.public_ids
+    said = upload(admin_client, "paper-1", first__txt=f"{WORDS} Now.".encode()).text
+    assert "There is a set Paper 1 already" in said and comparison.plan.public_ids == before
+
+
+def test_a_comparison_keeps_the_name_of_the_set(admin_client):
+    make_set("Paper 1")
+    form = ComparisonForm(
+        {
+            **{"tasks": ["Cartpole"], "variants": "Own=icpl:k=3, prompts = paper-1\nopen_loop:k=3"},
+            **{"candidates": 6, "experiments": 2, "judge": "proxy", "preset": "quick", "seed": 0, "retrain": 0},
+        }
+    )
+    assert form.is_valid(), form.errors
+    assert form.cleaned_data["methods"] == ["Own=icpl:k=3,prompts=Paper 1", "open_loop:k=3"]
+
+
+def test_a_control_without_feedback_has_the_words_of_its_method():
+    make_set()
+    methods = ["icpl:k=3,prompts=Paper"]
+    told, claims = add_controls(methods, [], ["blind"], [parse_arm(methods[0], 6)])
+    blind, plain = (parse_arm(text, 6) for text in claims[-1].split(" = "))
+    assert (plain.method, plain.prompt_set) == ("open_loop", blind.prompt_set) and "open_loop" in told[-1]
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_damaged_archive_is_refused(admin_client, kind):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", kind) as archive:
+        archive.writestr("first.txt", "$problem " + "abcdefgh" * 1000)
+    damaged = bytearray(buffer.getvalue())
+    damaged[55:85] = b"\xff" * 30
+    answer = upload(admin_client, set__zip=bytes(damaged))
+    assert answer.status_code == 400 and "set.zip is no readable ZIP archive" in answer.text
+
+
+def test_the_limits_count_for_the_whole_upload(admin_client, monkeypatch):
+    monkeypatch.setattr(prompt_sets, "MOST_FILES", 2)
+    parts = {f"part{number}__zip": zips.pack({f"{number}.md": b"", "._x": b""}) for number in range(3)}
+    assert "the upload has more than 2 files" in upload(admin_client, **parts).text
+
+
+def test_a_text_that_is_there_twice_is_named_with_both_paths(admin_client):
+    one, two = zips.pack({"a/first.txt": WORDS.encode()}), zips.pack({"first.txt": WORDS.encode()})
+    said = upload(admin_client, one__zip=one, two__zip=two).text
+    assert "first.txt is there twice, as one.zip/a/first.txt and two.zip/first.txt: leave one out" in said
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """The export of a study with one set of prompts, which is then deleted here."""
+    study = rows.study(task="Cartpole", k=2, n=2, prompt_set=make_set())
+    write_export(study, tmp_path / "study.zip", clips=False)
+    study.delete()
+    PromptSet.objects.all().delete()
+    return tmp_path / "study.zip"
+
+
+def import_as(user, path):
+    task = Import.objects.create(by=user.get_username(), name=path.name)
+    with path.open("rb") as file:
+        store.publish(task.key, file)
+    importer.run_import(task, work.Work(task))
+    task.refresh_from_db()
+    return task.study
+
+
+def test_an_import_brings_sets_for_administrators_alone(packed):
+    arm = import_as(account(role=Role.EXPERIMENTER), packed).arms.get()
+    assert arm.prompt_set is None and not PromptSet.objects.exists()
+    make_set("paper.", first=f"{WORDS} Now.")
+    boss = account("boss", Role.ADMINISTRATOR)
+    study = import_as(boss, packed)
+    row = study.arms.get().prompt_set
+    assert row.name == "Paper (imported)", "a variant could mean the set that is here by it"
+    entry = Entry.objects.get(action="imported prompts")
+    assert (entry.actor, entry.detail["prompts"], entry.detail["study"]) == ("boss", ["first"], study.pk)
+
+
+def test_an_imported_text_has_the_name_of_a_prompt(packed, tmp_path):
+    texts = edit_table(open_zip(packed), "prompt_sets", lambda found: [{**found[0], "texts": {"../../x": "hello"}}])
+    path = repack(packed, tmp_path / "hostile.zip", {"tables/prompt_sets.json": texts})
+    with pytest.raises(Refused, match="a text whose name no prompt has"):
+        importer.restore(path, "command line")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import filecmp
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, transaction
 from django.utils import timezone
@@ -23,6 +24,8 @@ from webapp.archive.work import Task, Work
 from webapp.audit import record
 from webapp.base import scratch
 from webapp.base.store import store
+from webapp.experiments import prompt_sets
+from webapp.experiments.models import PromptSet
 from webapp.problems.models import Attachment
 from webapp.studies.models import Study
 
@@ -30,6 +33,7 @@ FOLDERS = ("clips", "votes", "problems")
 FILM = re.compile(r"(clips|votes|problems)/([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(\.[a-z0-9]{1,7})")
 FILMS = (".mp4", ".jpg")
 MOST_AUDIT = 100_000
+PROMPT_SETS = PromptSet._meta.label
 MOST_VERSIONS = 1 << 20
 
 
@@ -38,17 +42,21 @@ def ignore_study(study: Study) -> None:
 
 
 def restore(
-    path: Path, by: str, report: Report = ignore_progress, done: Callable[[Study], None] = ignore_study
+    path: Path,
+    by: str,
+    report: Report = ignore_progress,
+    done: Callable[[Study], None] = ignore_study,
+    leave_out: Collection[str] = (),
 ) -> Study:
-    """Import the zip; `done` is called in the same transaction. Raises Refused, with nothing changed, where the zip is
-    not what an export writes.
+    """Import the zip without the rows of the models in `leave_out`; `done` is called in the same transaction. Raises
+    Refused, with nothing changed, where the zip is not what an export writes.
     """
     written: list[str] = []
     try:
         with Package(path) as package, scratch.temporary_folder("import") as staging:
             films = _unpack(package, staging, report)
             with transaction.atomic():
-                writer = RowWriter(TABLES)
+                writer = RowWriter(TABLES, leave_out)
                 study = _write_rows(package, writer, by, compute_sha256(path), report)
                 _publish_films(films, writer, written)
                 done(study)
@@ -87,6 +95,8 @@ def _write_rows(package: Package, writer: RowWriter, by: str, sha256: str, repor
     Origin.objects.create(study=study, sha256=sha256, versions=versions, audit=audit, changed=writer.changed)
     Imported.objects.bulk_create([Imported(experiment_id=pk) for pk in writer.keys["experiments.Experiment"].values()])
     record(by, "imported study", study, sha256=sha256)
+    for row in PromptSet.objects.filter(pk__in=writer.keys[PROMPT_SETS].values()):
+        record(by, "imported prompts", row, digest=row.digest, prompts=list(row.texts), study=study.pk)
     return study
 
 
@@ -165,6 +175,12 @@ def _find_local_name(name: str, writer: RowWriter) -> str | None:
     return f"{folder}/{here}{ending}" if here and ending in FILMS else None
 
 
+def _find_forbidden(by: str) -> list[str]:
+    """The models whose rows this account may not bring: prompts, which every language model may be told."""
+    account = User.objects.filter(username=by).first()
+    return [] if account is not None and account.has_perm(prompt_sets.UPLOAD) else [PROMPT_SETS]
+
+
 def run_import(task: Task, work: Work) -> None:
     """The job of an import. The zip is deleted once it is not needed again."""
     assert isinstance(task, Import)
@@ -175,7 +191,7 @@ def run_import(task: Task, work: Work) -> None:
 
         try:
             with store.as_file(task.key) as path:
-                restore(path, task.by, work.report, done)
+                restore(path, task.by, work.report, done, _find_forbidden(task.by))
         except Refused:
             store.delete(task.key)
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -17,13 +17,16 @@ from webapp.archive import json_shapes
 from webapp.archive.row_reader import make_plain, replace_ids
 from webapp.archive.rules import Column, Rule, Table
 from webapp.archive.unpack import NEWER, Refused
-from webapp.experiments.models import Request
+from webapp.experiments import prompt_sets
+from webapp.experiments.models import PromptSet, Request
 from webapp.problems import lookup
 
 BATCH = 200
 UUID_LENGTH = 36
 STORED = re.compile(r"problems/[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\.[a-z0-9]{1,7}")
 """The name of a file in its row."""
+PROMPT = re.compile(r"[a-z0-9_]+")
+"""The name of a prompt, in this version or another."""
 Row = Mapping[str, Any]
 
 
@@ -40,8 +43,10 @@ class IncomingRow(NamedTuple):
 class RowWriter:
     """Writes the tables of one package in turn; a link to a row that comes later is set at the end."""
 
-    def __init__(self, tables: Mapping[str, Table]) -> None:
+    def __init__(self, tables: Mapping[str, Table], leave_out: Collection[str] = ()) -> None:
         self.tables = tables
+        self.leave_out = leave_out
+        """Models whose rows are checked and not written; links to them are empty."""
         self.keys: dict[str, dict[int, int]] = {name: {} for name in tables}
         """Model -> id in the package -> primary key here."""
         self._waiting_links: list[tuple[str, int, str, int]] = []
@@ -62,7 +67,7 @@ class RowWriter:
             if row.get("id") != expected:
                 raise Refused(f"{place}: row {expected} says that it is row {str(row.get('id'))[:20]}.")
             incoming = self._build_row(table, row, expected, f"{place}, row {expected}")
-            if not self._find_shared(table, incoming, f"{place}, row {expected}"):
+            if model not in self.leave_out and not self._find_shared(table, incoming, f"{place}, row {expected}"):
                 batch.append(incoming)
             if len(batch) == BATCH:
                 self._save(table, batch, keys)
@@ -129,6 +134,8 @@ class RowWriter:
         made = incoming.row
         if isinstance(made, Request) and not json_shapes.is_readable_request(made.kind, made.payload, made.result):
             raise Refused(f"{where}: no request, or no answer, of the kind {made.kind}.")
+        if isinstance(made, PromptSet) and not all(PROMPT.fullmatch(text) for text in made.texts):
+            raise Refused(f"{where}: holds a text whose name no prompt has.")
         return incoming
 
     def _set_field(
@@ -162,6 +169,8 @@ class RowWriter:
             return None
         if type(value) is not int:
             raise Refused(f"{where}: points nowhere.")
+        if to in self.leave_out and field.null:
+            return None
         here = self.keys.get(to, {}).get(value)
         if here is None and field.null:
             links[field.name] = (to, value)
@@ -183,11 +192,11 @@ class RowWriter:
         return self.names[name]
 
     def _choose_free_name(self, field: Field[Any, Any], value: Any) -> Any:
-        """The value; with a suffix where the field is unique and a row here has the same value."""
+        """The value; with a suffix where the field is unique and the value is taken here."""
         if not field.unique:
             return value
         name, number = value, 1
-        while field.model._default_manager.filter(**{field.name: name}).exists():
+        while _is_taken(field, name):
             number += 1
             ending = " (imported)" if number == 2 else f" (imported {number - 1})"
             name = f"{value[: (field.max_length or 100) - len(ending)]}{ending}"
@@ -233,6 +242,13 @@ class RowWriter:
         row = self.tables[model].cls(pk=pk)
         setattr(row, attribute, value)
         return row
+
+
+def _is_taken(field: Field[Any, Any], value: Any) -> bool:
+    """Whether a row here has the value, or is a set of prompts that a variant could mean by it."""
+    if field.model is PromptSet:
+        return bool(prompt_sets.find_alike(value))
+    return field.model._default_manager.filter(**{field.name: value}).exists()
 
 
 def find_default(field: Field[Any, Any], where: str) -> Any:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import io
+import lzma
 import zipfile
 import zlib
 from collections.abc import Mapping
+
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(OSError, EOFError, RuntimeError, NotImplementedError),
+)
+"""What reading a damaged, protected or unusual archive raises; of bzip2 an OSError."""
 
 
 def unpack(name: str, data: bytes, most_files: int, most_bytes: int) -> dict[str, bytes]:
@@ -16,7 +23,7 @@ def unpack(name: str, data: bytes, most_files: int, most_bytes: int) -> dict[str
             if len(entries) > most_files or sum(entry.file_size for entry in entries) > most_bytes:
                 raise ValueError(f"the archive has more than {most_files} files or {most_bytes >> 20} MB")
             return {entry.filename: archive.read(entry) for entry in entries}
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+    except DAMAGED as error:
         raise ValueError(f"{name} is no readable ZIP archive: {error}") from error
 
 

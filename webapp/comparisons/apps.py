@@ -2,6 +2,8 @@ from typing import Any
 
 from django.apps import AppConfig
 
+from simulation.names import match_name
+
 
 class ComparisonsConfig(AppConfig):
     name = "webapp.comparisons"
@@ -19,5 +21,8 @@ def find_comparisons(prompt_set: Any, **_: Any) -> tuple[str, list[str]]:
     from webapp.comparisons.models import Comparison
 
     rows = Comparison.objects.order_by("pk")
-    wanted = prompt_set.name.casefold()
-    return "comparison", [row.name for row in rows if wanted in map(str.casefold, map(find_prompts, row.methods))]
+    return "comparison", [
+        row.name
+        for row in rows
+        if any(match_name(typed, [prompt_set.name]) for typed in map(find_prompts, row.methods) if typed)
+    ]

@@ -135,6 +135,21 @@ def find_prompts(text: str) -> str:
     return _parse_given(text.partition(":")[2]).get(PROMPTS, "")
 
 
+def name_prompts(methods: Iterable[str]) -> list[str]:
+    """The methods as typed, with the prompts that they choose under the names of their sets. Raises ValueError."""
+    return [_name_prompts(text) for text in methods]
+
+
+def _name_prompts(text: str) -> str:
+    words = find_prompts(text)
+    if not words:
+        return text
+    head, _, rest = text.partition(":")
+    named = f"{PROMPTS}={prompt_sets.find(words)}"
+    parts = (named if part.partition("=")[0].strip() == PROMPTS else part for part in rest.split(","))
+    return f"{head}:{','.join(parts)}"
+
+
 def _parse_given(rest: str) -> dict[str, str]:
     return parse_options(part for part in rest.split(",") if part.strip())
 

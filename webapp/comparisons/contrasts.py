@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from llm.methods import method as find_method
-from webapp.comparisons.arms import AGAIN, JUDGING, LONGEST_NAME, MOST_LARGE_ROUNDS, Arm, parse_arm
+from webapp.comparisons.arms import AGAIN, JUDGING, LONGEST_NAME, MOST_LARGE_ROUNDS, PROMPTS, Arm, parse_arm
 
 Claim = Literal[">", "=", "vs"]
 WORDS: dict[Claim, str] = {">": "scores higher than", "=": "scores the same as", "vs": "and"}
@@ -106,7 +106,8 @@ def add_controls(
         blind = vary(BLIND)
         claims.append(f"{base} > {blind}")
     if "blind" in wanted:
-        claims.append(f"{blind} = {vary(BLIND, f'open_loop:k={first.k}')}")
+        words = f",{PROMPTS}={first.prompt_set}" if first.prompt_set else ""
+        claims.append(f"{blind} = {vary(BLIND, f'open_loop:k={first.k}{words}')}")
     if "dose" in wanted:
         claims.append(f"{vary(DOSE)} > {blind}")
     return list(dict.fromkeys(told)), list(dict.fromkeys(claims))

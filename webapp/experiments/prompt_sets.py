@@ -11,13 +11,15 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from llm import prompts
-from simulation.names import find_name
+from simulation.names import find_name, match_name
 from webapp.audit import record
 from webapp.base import zips
 from webapp.experiments.models import Experiment, PromptSet
 from webapp.experiments.signals import prompt_set_uses_requested
 from webapp.problems.uses import describe
 
+UPLOAD = "experiments.add_promptset"
+"""The right to bring prompts here."""
 MOST_FILES, MOST_BYTES = 500, 4 << 20
 """Limits of an upload, unpacked."""
 ENDING = ".txt"
@@ -43,16 +45,28 @@ def read_files(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     return changed
 
 
-def _unpack(files: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
-    """The files by their paths, without what a file system added. Raises BadPrompts."""
-    found: dict[str, bytes] = {}
+def _unpack(files: Iterable[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """(path, content) of the files, without what a file system added. Raises BadPrompts."""
+    found: list[tuple[str, bytes]] = []
     for name, data in files:
         try:
-            inside = zips.unpack(name, data, MOST_FILES, MOST_BYTES) if name.lower().endswith(".zip") else {name: data}
+            found += _unpack_archive(name, data) if name.lower().endswith(".zip") else _drop_clutter({name: data})
         except ValueError as error:
             raise BadPrompts([str(error)]) from error
-        found |= {path: content for path, content in inside.items() if not _is_left_behind(path)}
+        if len(found) > MOST_FILES or sum(len(content) for _, content in found) > MOST_BYTES:
+            raise BadPrompts([f"the upload has more than {MOST_FILES} files or {MOST_BYTES >> 20} MB"])
     return found
+
+
+def _unpack_archive(name: str, data: bytes) -> list[tuple[str, bytes]]:
+    """The files of an archive; their paths begin with its name. Raises ValueError."""
+    inside = _drop_clutter(zips.unpack(name, data, MOST_FILES, MOST_BYTES))
+    return [(f"{name}/{path}", content) for path, content in inside]
+
+
+def _drop_clutter(files: Mapping[str, bytes]) -> list[tuple[str, bytes]]:
+    """The files, without those that a file system put there and not a person."""
+    return [(path, content) for path, content in files.items() if not _is_left_behind(path)]
 
 
 def _is_left_behind(path: str) -> bool:
@@ -60,32 +74,50 @@ def _is_left_behind(path: str) -> bool:
     return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(path).parts)
 
 
-def _read_texts(files: Mapping[str, bytes]) -> dict[str, str]:
+def _read_texts(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     """The texts by the name of the prompt. Raises BadPrompts."""
     texts: dict[str, str] = {}
+    paths: dict[str, str] = {}
     reasons = []
-    for path, data in files.items():
+    for path, data in files:
         file = PurePosixPath(path)
         if file.suffix.lower() != ENDING:
             reasons.append(f"{file.name} is no text of a prompt: its name must end with {ENDING}. Leave it out")
-        elif file.stem in texts:
-            reasons.append(f"{file.name} is there twice: leave one out")
+        elif file.stem in paths:
+            reasons.append(f"{file.name} is there twice, as {paths[file.stem]} and {path}: leave one out")
         else:
+            paths[file.stem] = path
             try:
-                texts[file.stem] = data.decode("utf-8-sig").replace("\r\n", "\n")
-            except UnicodeDecodeError:
-                reasons.append(f"{file.name} is not UTF-8: save it as UTF-8 text")
+                texts[file.stem] = _read_text(data)
+            except ValueError as error:
+                reasons.append(f"{file.name} {error}")
     if reasons or not texts:
         raise BadPrompts(reasons or ["there is no text of a prompt, which is a file such as feedback.txt"])
     return texts
+
+
+def _read_text(data: bytes) -> str:
+    """Raises ValueError with what is wrong, to follow the file's name."""
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise ValueError("is not UTF-8: save it as UTF-8 text") from None
+    if "\0" in text:
+        raise ValueError("has a NUL character: save it as plain text")
+    if not text.strip():
+        raise ValueError("is empty: write a text, or leave it out")
+    return text
 
 
 @transaction.atomic
 def add(name: str, texts: Mapping[str, str], by: Any) -> PromptSet:
     """Save a set. Raises ValueError where the name cannot be used, or another set has the same texts."""
     row = PromptSet(name=name.strip(), texts=dict(sorted(texts.items())), added_by=by.get_username())
-    if PromptSet.objects.filter(name__iexact=row.name).exists():
-        raise ValueError(f"There is a set {row.name} already. The texts of a set never change: choose another name.")
+    if alike := find_alike(row.name):
+        raise ValueError(
+            f"There is a set {alike} already. The texts of a set never change: choose another name, with other "
+            "letters or digits."
+        )
     if same := next((one for one in PromptSet.objects.all() if one.digest == row.digest), None):
         raise ValueError(f"The set {same} has these very texts: choose that one.")
     try:
@@ -115,11 +147,17 @@ def list_uses(row: PromptSet) -> list[tuple[str, list[str]]]:
 
 
 def find(name: str) -> PromptSet:
-    """The set of this name, typed in any case. Raises ValueError, which names the known ones."""
+    """The set of this name, in any case and however its words are joined. Raises ValueError with the known ones."""
     known = list(PromptSet.objects.values_list("name", flat=True))
     if not known:
         raise ValueError(f"there is no set of prompts {name!r}: an administrator uploads sets on the Data page")
     return PromptSet.objects.get(name=find_name("set of prompts", name, known))
+
+
+def find_alike(name: str) -> str:
+    """The name of a set that means the same as this one where a variant names it; empty where there is none."""
+    known = PromptSet.objects.values_list("name", flat=True)
+    return next((one for one in known if match_name(name, [one])), "")
 
 
 def explain_misfit(experiment: Experiment) -> str:

@@ -15,7 +15,7 @@ from webapp.base.text_lines import split_lines
 from webapp.bench.form_fields import set_choices
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import add_published_k, add_usual
+from webapp.comparisons.arms import add_published_k, add_usual, name_prompts
 from webapp.comparisons.contrasts import CONTROLS, add_controls
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
@@ -250,7 +250,8 @@ class ComparisonForm(forms.ModelForm):
     def _make_plan(self, arguments: dict[str, Any], data: dict[str, Any], retrain: int) -> Plan:
         """The plan with its controls, which become methods and contrasts like others. Raises ValueError."""
         asks_model = judges.JUDGES[arguments["judge"]].asks_model
-        typed = add_usual(arguments["methods"], arguments["vision"] is not None, asks_model)
+        typed = name_prompts(arguments["methods"])
+        typed = add_usual(typed, arguments["vision"] is not None, asks_model)
         typed = add_published_k(typed) if data["as_published"] else typed
         arguments = {**arguments, "methods": typed}
         plain = plans.make_plan(**arguments)

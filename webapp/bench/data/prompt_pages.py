@@ -17,7 +17,7 @@ from webapp.experiments import prompt_sets
 from webapp.experiments.models import PromptSet
 from webapp.experiments.models.prompt_sets import NAME_HELP
 
-UPLOAD, REMOVE = "experiments.add_promptset", "experiments.delete_promptset"
+REMOVE = "experiments.delete_promptset"
 
 
 class UploadForm(forms.Form):
@@ -54,7 +54,7 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 
 
 @require_POST
-@require_right(UPLOAD)
+@require_right(prompt_sets.UPLOAD)
 def upload(request: HtmxHttpRequest) -> HttpResponse:
     form = UploadForm(request.FILES.getlist("files"), request.POST)
     if not form.is_valid():
@@ -75,7 +75,7 @@ def _show(request: HtmxHttpRequest, form: UploadForm, status: int = 200) -> Http
         "folder": prompts.read_own(),
         "digest": prompts.digest(prompts.read_own()),
         "count": len(prompts.names()),
-        "may_upload": request.user.has_perm(UPLOAD),
+        "may_upload": request.user.has_perm(prompt_sets.UPLOAD),
         "may_remove": request.user.has_perm(REMOVE),
     }
     return render(request, "bench/data/prompts.html", context, status=status)
