@@ -19,6 +19,8 @@ from string import Template
 from llm.errors import PromptError
 
 FOLDER = Path(__file__).parent
+MEASURE = ("reasoning_judge_system", "reasoning_same")
+"""Ask whether an answer is right, which is an experiment's score: the same words for all that are compared."""
 _given: Mapping[str, str] | None = None
 """Own texts in place of those of PREFINE_PROMPTS: of a replayed record, or of the set that an experiment chose."""
 

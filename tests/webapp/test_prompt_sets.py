@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from contextlib import nullcontext
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -83,6 +84,18 @@ def test_what_does_not_fit_is_refused_with_what_to_do(admin_client, file, data, 
     answer = upload(admin_client, **{file: data})
     assert answer.status_code == 400 and not PromptSet.objects.exists()
     assert words.casefold() in answer.text.casefold() and 'value="Paper"' in answer.text
+
+
+def test_answers_are_scored_in_the_words_of_everybody(admin_client, monkeypatch):
+    same = prompts.read_published()["reasoning_same"]
+    refused = upload(admin_client, reasoning_same__txt=(same + " Be kind.").encode())
+    assert "scores the answers of all methods alike" in refused.text and not PromptSet.objects.exists()
+    experiment = create_experiment(prompt_set=make_set(first=WORDS, reasoning_same=same + " Be kind."))
+    monkeypatch.setattr(prompts, "read_own", lambda: {"reasoning_same": same + " Be strict.", "first": "Other."})
+    asked = []
+    monkeypatch.setattr(prompts, "use_own", lambda texts: asked.append(texts) or nullcontext())
+    with prompt_sets.use(experiment):
+        assert asked == [{"first": WORDS, "reasoning_same": same + " Be strict."}]
 
 
 def test_an_unchanged_archive_or_a_taken_name_is_refused(admin_client):

@@ -40,7 +40,12 @@ def read_files(files: Iterable[tuple[str, bytes]]) -> dict[str, str]:
     changed = {name: text for name, text in texts.items() if text.strip() != own.get(name, "").strip()}
     if not changed:
         raise BadPrompts(["every text is Prefine's own: change those that you want in other words, and upload again"])
-    if faults := prompts.find_faults(changed):
+    scoring = [
+        f"{name}.txt scores the answers of all methods alike: leave it out"
+        for name in prompts.MEASURE
+        if name in changed
+    ]
+    if faults := [*scoring, *prompts.find_faults(changed)]:
         raise BadPrompts(faults)
     return changed
 
@@ -174,9 +179,13 @@ def explain_misfit(experiment: Experiment) -> str:
 
 @contextmanager
 def use(experiment: Experiment) -> Iterator[None]:
-    """Ask in the words that the experiment chose. For a process that does one job at a time."""
+    """Ask in the words that the experiment chose, and score in those of everybody. For a process that does one job at a
+    time.
+    """
     if experiment.prompt_set is None:
         yield
         return
-    with prompts.use_own(experiment.prompt_set.texts):
+    own = prompts.read_own()
+    texts = {name: text for name, text in experiment.prompt_set.texts.items() if name not in prompts.MEASURE}
+    with prompts.use_own(texts | {name: own[name] for name in prompts.MEASURE if name in own}):
         yield
