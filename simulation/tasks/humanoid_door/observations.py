@@ -13,7 +13,7 @@ def compute_observations(env: Any) -> None:
     room reaches from x = -1.4 to 0.73 and from y = -0.58 to 0.58. The closed door stands across x = 0.8; its hinge is
     at (0.75, -0.5), and it opens into the room, towards -x, against a spring of 50 Nm/rad. The handle is a bar before
     the door at x = 0.66, z = 1.2, which begins at its axle at y = 0.4 and ends at y = 0.2. Its end must be pressed
-    down by more than 0.5 rad before the door can be pulled open.
+    down by more than 0.8 rad before the door can be pulled open.
 
     env.root_states: (num_envs, 13), the pelvis: position 0:3 in m (0.98 m above the ground when it stands), quaternion
         xyzw 3:7, linear velocity 7:10, angular velocity 10:13
