@@ -1,6 +1,6 @@
-"""Make an H1's policy that stays up: simulation/tasks/<task>/upright.pt, from which candidates may start.
+"""Make an H1's policy that stays up: simulation/tasks/humanoid_push/upright.pt, from which candidates may start.
 
-    python -m benchmarks.upright_h1 HumanoidPush FILE [--rounds 5] [--seed 0]
+    python -m benchmarks.upright_h1 FILE [--rounds 5] [--seed 0]
 
 It learns nothing of the task. It imitates a feedback written by hand, which turns the ankles so that the body's mass
 stays above the feet; in each round the states are those to which the policy of the round before came.
@@ -12,56 +12,71 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+import mujoco
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from simulation import catalog
 from simulation.environment import Environment
-from simulation.robots.h1 import CROUCH
+from simulation.robots.h1 import CROUCH, JOINTS
 from trainer import checkpoint
 from trainer.networks import NetworkShape, initial_parameters
 from trainer.normalizer import RunningNormalizer
 
-PRESET = "quick"
+TASK, PRESET = "HumanoidPush", "quick"
 WORLDS, STEPS, FITS, BATCH = 96, 160, 400, 1024
 AHEAD, FASTER, BEHIND = 14.0, 4.0, 0.05
 """Radians that the ankles turn for a metre and a metre a second of the body's mass, which belongs this far ahead of
-them in m."""
+them in m: above the middle of the feet."""
+ROBOT = 13 + 2 * JOINTS
+"""Observations of the robot itself; places come after them."""
 LEAST_SPREAD = 0.15
-"""Metres, or metres a second, that things and goals are taken to vary by: nothing moves while it stands."""
+"""Metres, or metres a second, that places are taken to vary by: nothing moves while it stands."""
+
+
+def turn_ankles(model: mujoco.MjModel, data: mujoco.MjData) -> float:
+    """The angle in rad of both ankles' drives that keeps the body's mass above the feet."""
+    mujoco.mj_subtreeVel(model, data)
+    pelvis = model.body("pelvis").id
+    feet = 0.5 * (data.site("left_foot").xpos + data.site("right_foot").xpos)
+    ahead = data.subtree_com[pelvis][0] - feet[0] - BEHIND
+    return float(CROUCH["ankle"] + AHEAD * ahead + FASTER * data.subtree_linvel[pelvis][0])
 
 
 class Feedback:
-    """The actions written by hand, from the state of an environment whose task also reads the centres of mass."""
+    """The actions written by hand, from the state of each world."""
 
     def __init__(self, env: Environment) -> None:
-        self._env, model = env, env.model
-        self._pelvis = model.body("pelvis").id
-        self._ankles = [int(i) for i in range(model.nu) if model.joint(model.actuator_trnid[i, 0]).name[-5:] == "ankle"]
-        self._last: Tensor | None = None
+        self._env, self._model, self._data = env, env.model, mujoco.MjData(env.model)
+        drives = [env.model.joint(int(i)).name for i in env.model.actuator_trnid[:, 0]]
+        self._ankles = [drives.index("left_ankle"), drives.index("right_ankle")]
 
     def __call__(self) -> Tensor:
         """Actions (n, 25)."""
-        state, task, dt = self._env._state, self._env._task, self._env.info.control_dt
-        mass = state.subtree_com[:, self._pelvis, 0]
-        feet = 0.5 * (task.site(state, "left_foot") + task.site(state, "right_foot"))[:, 0]
-        speed = state.root_states[:, 7] if self._last is None else (mass - self._last) / dt
-        self._last = mass.clone()
-        turn = AHEAD * (mass - feet - BEHIND) + FASTER * speed
-        actions = torch.zeros(len(mass), self._env.info.num_actions)
-        for i in self._ankles:
-            up = task.constants["joint_limits_upper"][i] - CROUCH["ankle"]
-            down = CROUCH["ankle"] - task.constants["joint_limits_lower"][i]
-            actions[:, i] = (turn / torch.where(turn > 0, up, down)).clamp(-1.0, 1.0)
+        angles = torch.tensor([self._turn(row) for row in self._env.state_dict()["physics"].numpy()])
+        start, actions = CROUCH["ankle"], torch.zeros(len(angles), self._env.info.num_actions)
+        for ankle in self._ankles:
+            lower, upper = self._model.actuator_ctrlrange[ankle]
+            spans = torch.where(angles > start, upper - start, start - lower)
+            actions[:, ankle] = ((angles - start) / spans).clamp(-1.0, 1.0).float()
         return actions
+
+    def _turn(self, world: np.ndarray) -> float:
+        """The ankles' angle for a row of the physics' state: time, qpos, qvel."""
+        model, data = self._model, self._data
+        data.qpos[:], data.qvel[:] = world[1 : 1 + model.nq], world[1 + model.nq : 1 + model.nq + model.nv]
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        return turn_ankles(model, data)
 
 
 class Imitation:
     """A policy of the preset's networks, fitted to what it is shown."""
 
-    def __init__(self, task: str, seed: int) -> None:
-        info, preset = catalog.task(task), catalog.task(task).presets[PRESET]
+    def __init__(self, seed: int) -> None:
+        info, preset = catalog.task(TASK), catalog.task(TASK).presets[PRESET]
         assert isinstance(preset, catalog.Preset)
         self._shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
         self._generator = torch.Generator().manual_seed(seed)
@@ -93,8 +108,8 @@ class Imitation:
         self._seen = RunningNormalizer(1, self._shape.num_obs)
         self._seen.update(states[None])
         variance = self._seen.variance.clone()
-        variance[:, 63:] = variance[:, 63:].clamp(min=LEAST_SPREAD**2)
-        self._seen._set(self._seen.mean, variance)
+        variance[:, ROBOT:] = variance[:, ROBOT:].clamp(min=LEAST_SPREAD**2)
+        self._seen.load_state_dict(self._seen.state_dict() | {"variance": variance})
         for _ in range(FITS):
             rows = torch.randint(0, len(states), (BATCH,), generator=self._generator)
             loss = (self(states[rows]) - actions[rows]).square().sum(1).mean()
@@ -110,21 +125,20 @@ class Imitation:
         return {"shape": shape, "parameters": self._flat.detach().clone(), **seen}
 
 
-def imitate(task: str, path: Path, rounds: int, seed: int) -> None:
-    env, policy = Environment(task, WORLDS, seed=seed), Imitation(task, seed)
-    env._task.fields = (*env._task.fields, "subtree_com")
-    env._physics = env._start_physics()
+def imitate(path: Path, rounds: int, seed: int) -> None:
+    env, policy = Environment(TASK, WORLDS, seed=seed), Imitation(seed)
+    feedback = Feedback(env)
     for number in range(rounds):
         env.reset()
-        feedback, stood = Feedback(env), torch.ones(WORLDS, dtype=torch.bool)
+        stood = torch.ones(WORLDS, dtype=torch.bool)
         for _ in range(STEPS):
-            actions, standing = feedback(), env._state.root_states[:, 2] > 0.8
+            actions, standing = feedback(), env.obs_buf[:, 2] > 0.8
             policy.show(env.obs_buf[standing], actions[standing])
             stood = stood & standing
             with torch.no_grad():
                 env.step((actions if number == 0 else policy(env.obs_buf.clone())) + policy.noise())
         print(f"round {number + 1}: {stood.float().mean():.0%} stand after {STEPS} steps; error {policy.fit():.4f}")
-    checkpoint.save_policy(path, policy.state(), task=task, preset=PRESET, seed=seed)
+    checkpoint.save_policy(path, policy.state(), task=TASK, preset=PRESET, seed=seed)
 
 
 def main() -> None:
@@ -132,13 +146,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.upright_h1", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("task")
     parser.add_argument("file", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    imitate(options.task, options.file, options.rounds, options.seed)
+    imitate(options.file, options.rounds, options.seed)
 
 
 if __name__ == "__main__":

@@ -8,15 +8,11 @@ import mujoco
 import numpy as np
 import torch
 
+from benchmarks.upright_h1 import turn_ankles
 from simulation import catalog
 from simulation.environment import Environment, Step
 from simulation.rewards.contract import compile_reward
-from simulation.robots.h1 import CROUCH
 
-AHEAD, FASTER = 14.0, 4.0
-"""Radians that the ankles' targets turn for a metre, and a metre a second, that the body's mass leans ahead."""
-BEHIND = 0.05
-"""Metres from the ankles ahead to where the body's mass should be: above the middle of the feet."""
 PULL = 0.15
 """Metres per second by which a pelvis that is carried changes its velocity within a step at most: some 400 N."""
 SOON, STIFFNESS = 0.1, 0.25
@@ -45,7 +41,7 @@ class ScriptedH1:
     def get(self, name: str) -> np.ndarray:
         """A reward input of the world, or a constant, as float64."""
         value = self.env.attributes[name]
-        return (value if name in self.env._task.constants else value[0]).numpy().astype(float)
+        return (value[0] if "num_envs" in self.env.info.inputs[name] else value).numpy().astype(float)
 
     @property
     def ended(self) -> bool:
@@ -54,7 +50,7 @@ class ScriptedH1:
     @property
     def solved(self) -> bool:
         """The success test was true in this episode."""
-        return bool(self.env._state.solved.item())
+        return self.step is not None and bool(self.step.metric.item())
 
     @property
     def pelvis(self) -> np.ndarray:
@@ -104,14 +100,10 @@ class ScriptedH1:
         state = self.env.state_dict()["physics"][0].numpy()
         data.qpos[:], data.qvel[:] = np.split(state[1 : 1 + model.nq + model.nv], [model.nq])
         mujoco.mj_forward(model, data)
-        mujoco.mj_subtreeVel(model, data)
 
     def _keep_balance(self) -> dict[str, float]:
         """Targets of the ankles that keep the body's mass above the feet."""
-        data, pelvis = self.data, self.model.body("pelvis").id
-        feet = 0.5 * (data.site("left_foot").xpos + data.site("right_foot").xpos)
-        ahead = data.subtree_com[pelvis][0] - feet[0] - BEHIND
-        ankle = CROUCH["ankle"] + AHEAD * ahead + FASTER * data.subtree_linvel[pelvis][0]
+        ankle = turn_ankles(self.model, self.data)
         return {"left_ankle": ankle, "right_ankle": ankle}
 
     def _pull(self, speed: float, height: float) -> None:

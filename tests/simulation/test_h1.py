@@ -151,6 +151,15 @@ def test_a_ball_is_touched_when_it_leaves_its_free_flight():
     assert np.linalg.norm(robot.path[arrival + 1][THING : THING + 2]) < 0.8, "at the robot, 3 m away, not before"
 
 
+def test_the_basket_is_in_the_way_of_the_robot():
+    """Its board, its post and its tube, each where the robot is put."""
+    for part, place in {"board": (6.09, 2.0), "post": (6.42, 1.4), "hoop": (5.52, 1.6)}.items():
+        robot = ScriptedH1("HumanoidBasketball")
+        robot.put(dict(zip((0, 2), place, strict=True)))
+        pairs = [{robot.model.geom(int(i)).name or "hoop" for i in pair} for pair in robot.data.contact.geom]
+        assert any(part in pair and pair & {"chest", "pelvis", "head"} for pair in pairs), part
+
+
 def test_a_ball_near_the_ground_is_lost():
     for height, over in ((0.56, False), (0.45, True)):
         robot = ScriptedH1("HumanoidBasketball")
