@@ -214,7 +214,7 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
     expect(page.get_by_text("The task is split into subtasks")).to_be_visible()
     expect(page.get_by_text("sees which robot you liked best")).to_be_hidden()
     expect(k).to_have_value("4")
-    page.get_by_text("Options", exact=True).click()
+    page.get_by_text("Options and prompts", exact=True).click()
     page.get_by_role("button", name="rollouts = 3").click()
     page.keyboard.type("2")
     page.get_by_role("button", name="analyst = numbers").click()
