@@ -86,7 +86,7 @@ def gaussian_kl(old_means: Tensor, old_log_std: Tensor, means: Tensor, log_std: 
 
 
 def ppo_slopes(
-    batch: Minibatch, means: Tensor, log_std: Tensor, values: Tensor, preset: Preset
+    batch: Minibatch, means: Tensor, log_std: Tensor, values: Tensor, preset: Preset, entropy_weight: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Derivatives of each candidate's loss by means (K, B, A), values (K, B) and log std (K, A).
 
@@ -106,7 +106,7 @@ def ppo_slopes(
     clipped = gains > torch.add(batch.advantages, batch.advantages.abs(), alpha=preset.clip)
     slopes = gains.masked_fill_(clipped, 0.0).mul_(-share).unsqueeze(-1)
     # d log p / d mean = z / std and d log p / d log std = z^2 - 1; the entropy is the sum of log std
-    log_std_slopes = squares.sub_(1.0).mul_(slopes).sum(1).sub_(preset.entropy_weight)
+    log_std_slopes = squares.sub_(1.0).mul_(slopes).sum(1).sub_(entropy_weight)
     beyond = means - means.clamp(-ACTION_BOUND, ACTION_BOUND)
     mean_slopes = z.mul_(inverse_std).mul_(slopes).add_(beyond, alpha=2.0 * preset.bounds_weight * share)
     # d max(e^2, (v_kept - return)^2) / d v = 2 e with e = v - return, or nothing where the kept value's error is larger
@@ -349,12 +349,20 @@ class PPO:
             kl.add_(part_kl, alpha=share)
         return gradient, kl
 
+    def _weigh_entropy(self) -> float:
+        """The preset's weight at the first step, nothing at the last."""
+        preset = self.preset
+        done = self.optimizer.steps / (preset.iterations * preset.epochs * preset.minibatches)
+        return preset.entropy_weight * max(0.0, 1.0 - done)
+
     def _gradient(self, rows: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
         """Gradient [K, P] and KL divergence [K] of packed samples (K, B, features)."""
         networks, batch = self.networks, self._unpack(rows)
         policy, critic = networks.traces(batch.observations)
         means, values = policy.output, critic.output.squeeze(-1)
-        mean_slopes, value_slopes, log_std_slopes = ppo_slopes(batch, means, networks.log_std, values, self.preset)
+        mean_slopes, value_slopes, log_std_slopes = ppo_slopes(
+            batch, means, networks.log_std, values, self.preset, self._weigh_entropy()
+        )
         slopes = (mean_slopes, value_slopes.unsqueeze(-1))
         gradient = networks.gradient((policy, critic), slopes, log_std_slopes)
         return gradient, gaussian_kl(batch.means, old_log_std, means, networks.log_std)

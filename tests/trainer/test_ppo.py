@@ -9,6 +9,7 @@ from torch.distributions import Normal, kl_divergence
 
 from simulation.catalog import Preset
 from simulation.noise import SharedNoise
+from trainer import ppo
 from trainer.adam import StackedAdam
 from trainer.experience import Experience
 from trainer.networks import NetworkShape
@@ -153,7 +154,7 @@ def test_slopes_are_the_derivatives_of_a_loss_written_sample_by_sample():
     loss = sum(reference_loss(batch, k, means[k], log_std[k], values[k], PRESET) for k in range(3))
     expected = torch.autograd.grad(loss, (means, values, log_std))
     with torch.no_grad():
-        ours = ppo_slopes(batch, means, log_std, values, PRESET)
+        ours = ppo_slopes(batch, means, log_std, values, PRESET, PRESET.entropy_weight)
     for a, b in zip(ours, expected, strict=True):
         torch.testing.assert_close(a, b)
     assert (ours[0] == 0).any() and (ours[1] == 0).any()  # both kinds of clipping took place
@@ -162,7 +163,9 @@ def test_slopes_are_the_derivatives_of_a_loss_written_sample_by_sample():
 def test_slopes_of_a_sample_that_is_not_a_number_are_none_either():
     batch = Minibatch(*(torch.ones(1, 4, 2) for _ in range(3)), *(torch.ones(1, 4) for _ in range(4)))
     batch.advantages[0, 1], batch.returns[0, 2] = torch.nan, torch.nan
-    mean_slopes, value_slopes, _ = ppo_slopes(batch, torch.zeros(1, 4, 2), torch.zeros(1, 2), torch.ones(1, 4), PRESET)
+    mean_slopes, value_slopes, _ = ppo_slopes(
+        batch, torch.zeros(1, 4, 2), torch.zeros(1, 2), torch.ones(1, 4), PRESET, 0.0
+    )
     assert mean_slopes.isnan().any(-1).tolist() == [[False, True, False, False]]
     assert value_slopes.isnan().tolist() == [[False, False, True, False]]
 
@@ -231,6 +234,17 @@ def test_a_restored_learner_continues_exactly():
     for one in (ppo, restored):
         one.update(experience(2, 5), SharedNoise([9]))
     assert torch.equal(ppo.networks.flat, restored.networks.flat)
+
+
+def test_the_entropys_weight_falls_to_nothing():
+    """Each of two updates takes four steps."""
+    one, weights = learner(1), []
+    slopes = ppo.ppo_slopes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ppo, "ppo_slopes", lambda *given: weights.append(given[-1]) or slopes(*given))
+        for seed in range(2):
+            one.update(experience(1, seed), SharedNoise([0]))
+    assert weights == pytest.approx([0.01 * (8 - step) / 8 for step in range(8)])
 
 
 def test_the_update_makes_good_actions_likelier():

@@ -15,7 +15,7 @@ def compute_reward(
     # there the arm stands still
     there = distance <= 0.025
     arm = robot_qvel[:, 0:7]
-    still = there.float() * (1.0 - torch.tanh(5.0 * torch.norm(arm, dim=-1)))
+    still = there.float() * (1.0 - torch.tanh(0.5 * torch.norm(arm, dim=-1)))
 
     done = there & (torch.amax(torch.abs(arm), dim=-1) <= 0.2)
     total_reward = torch.where(done, torch.full_like(reach, 5.0), reach + is_grasped + place + still)
