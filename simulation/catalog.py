@@ -73,7 +73,7 @@ class Preset(_Amounts):
     reward_scale: float = 1.0
     initial_std: float = 1.0
     entropy_weight: float = 0.0
-    """At the beginning; it falls linearly to nothing, so that what needs a steady hand can be learned in the end."""
+    """It falls to nothing over the last fifth, so that what needs a steady hand can be learned in the end."""
     gamma: float = 0.99
     gae_lambda: float = 0.95
     clip: float = 0.2

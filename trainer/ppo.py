@@ -28,6 +28,8 @@ from trainer.replay_buffer import select
 LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 LEARNING_RATES = (1e-6, 1e-2)
 GRADIENT_NORM = 1.0
+LAST_SHARE = 0.2
+"""Of a training's steps, those over which the entropy's weight falls."""
 ACTION_BOUND = 1.1
 """Mean actions beyond this are penalised (the bounds loss of rl_games); the environment clips at 1."""
 
@@ -350,10 +352,10 @@ class PPO:
         return gradient, kl
 
     def _weigh_entropy(self) -> float:
-        """The preset's weight at the first step, nothing at the last."""
+        """The preset's weight, which falls to nothing over the last steps."""
         preset = self.preset
-        done = self.optimizer.steps / (preset.iterations * preset.epochs * preset.minibatches)
-        return preset.entropy_weight * max(0.0, 1.0 - done)
+        left = 1.0 - self.optimizer.steps / (preset.iterations * preset.epochs * preset.minibatches)
+        return preset.entropy_weight * min(1.0, max(0.0, left / LAST_SHARE))
 
     def _gradient(self, rows: Tensor, old_log_std: Tensor) -> tuple[Tensor, Tensor]:
         """Gradient [K, P] and KL divergence [K] of packed samples (K, B, features)."""
