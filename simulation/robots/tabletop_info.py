@@ -30,6 +30,6 @@ QUICK = Preset(
     gae_lambda=0.9,
 )
 """Success ends an episode, so what it pays must be worth more than waiting beside it: hence the low gamma."""
-QUICK_GRASP = replace(QUICK, horizon=8, iterations=3600, entropy_weight=0.005)
-"""For a thing that is held in the air: exploration must outlast the grasp. 12 minutes of two cores a candidate."""
+QUICK_GRASP = replace(QUICK, horizon=8, iterations=1500, entropy_weight=0.005)
+"""For a thing that is held in the air: exploration must outlast the grasp."""
 PAPER_SAC = SAC_TABLETOP
