@@ -233,7 +233,7 @@ class Plan:
 
 
 def derive_retraining_id(search: uuid.UUID, seeds: int) -> uuid.UUID:
-    """The id of the experiment in which a comparison trains this search's winner again with so many seeds."""
+    """The id of the experiment in which a comparison trains this search's winner again with this number of seeds."""
     return uuid.uuid5(NAMESPACE, canonical(["retrain", str(search), seeds]))
 
 
