@@ -230,6 +230,8 @@ def test_what_the_offline_writer_does_not_read_is_marked() -> None:
     marked, seen = plan.contrasts
     assert find_unread(plan) == [marked]
     assert find_unread(replace(plan, contrasts=(seen, Contrast(plan.arms[3], plan.arms[0])))) == []
+    unwritten = [parse_arm(text, 12) for text in ("prefppo", "pebble")]
+    assert find_unread(plan_of(*unwritten, contrasts=(Contrast(*unwritten),))) == [], "no writer, so nothing to read"
 
 
 # --- findings -----------------------------------------------------------------------------------------------------

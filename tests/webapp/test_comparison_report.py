@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import uuid
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,16 @@ from django.test import Client
 from tests.webapp.comparison_plans import finish_plan, plan_of
 from tests.webapp.fake_workers import SOURCE
 from trainer.machine import describe_machine
-from webapp.comparisons import cost_tables, csv_tables, experiment_results, published, report, report_details
-from webapp.comparisons.arms import parse_arm
+from webapp.comparisons import (
+    cost_tables,
+    csv_tables,
+    experiment_results,
+    published,
+    report,
+    report_details,
+    report_figures,
+)
+from webapp.comparisons.arms import Arm, parse_arm
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
 from webapp.experiments import provenance
@@ -221,3 +230,34 @@ def test_what_a_faultless_proxy_decided_stands_beside_nothing_else(db: None, how
     ]
     text = report.render_markdown(other, [], experiment_results.group_scores(other, []), {})
     assert "| Eureka | 10.86 " in text and "| 3D Scaling (Proxy Judge) |" not in text and "| ICPL-proxy |" not in text
+
+
+def test_a_figure_has_the_gain_over_the_first_round(finished_plan: Plan, tmp_path: Path) -> None:
+    icpl, loose = experiment_results.group_scores(finished_plan, experiment_results.read_results(finished_plan))
+    assert report_figures.list_gains(icpl) == {2: [10.0, 10.0]} and report_figures.list_gains(loose) == {2: [10.0]}
+    better = replace(icpl.results[1], rounds=(replace(icpl.results[1].rounds[0], best=11.0), icpl.results[1].rounds[1]))
+    chart = report_figures.build_gain_chart("Cartpole", [replace(icpl, results=(icpl.results[0], better))])
+    (line,) = chart.series
+    assert (line.x, line.y) == ((2.0,), (10.5,))
+    assert line.low[0] == pytest.approx(10.5 - 12.706 * 0.5, abs=0.01), "Student's t, one degree of freedom"
+    text = report.write_report(finished_plan, tmp_path).read_text()
+    assert "gain-Cartpole.svg" in text and "budget-" not in text
+
+
+def test_a_figure_over_tokens_where_every_method_is_limited() -> None:
+    arms = [parse_arm(text, 6) for text in ("scaling_3d:k=3,context=2000", "scaling_batch_score:k=3,context=1000")]
+    rounds = tuple(experiment_results.Round(n, 3 * n, float(n), float(n), float(n)) for n in (1, 2))
+    scores = [score_of(arm, rounds) for arm in arms]
+    charts = {chart.slug: chart for chart in report_figures.build_charts("Cartpole", scores, {})}
+    assert [line.x for line in charts["budget-Cartpole"].series] == [(6000.0, 12_000.0), (3000.0, 6000.0)]
+    free = score_of(parse_arm("icpl:k=3", 6), rounds)
+    assert not any(c.slug.startswith("budget") for c in report_figures.build_charts("Cartpole", [*scores, free], {}))
+
+
+def score_of(arm: Arm, rounds: tuple[experiment_results.Round, ...]) -> experiment_results.Score:
+    """A finished experiment with these rounds."""
+    counts = dict(failed=0, queries=0, calls=0, prompt_tokens=0, completion_tokens=0, cost=0.0, train_seconds=0.0)
+    who = dict(arm=arm, task="Cartpole", index=0, public_id=uuid.uuid4(), status="finished", seed=0)
+    return experiment_results.Score(
+        arm, "Cartpole", (experiment_results.Result(**who, rounds=rounds, ts=2.0, **counts),)
+    )

@@ -27,6 +27,8 @@ from webapp.experiments import judges, loop
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Run
 from webapp.problems.media import get_medium
 
+RETRAININGS, REFERENCES = "retrainings", "Human, Sparse"
+"""Names of rows that are no search's."""
 LEAST_ANSWERS = 10
 """Of a model, from which its tokens are taken as measured."""
 HOUR = 3600
@@ -64,14 +66,16 @@ def describe(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[str]:
     lines = [head, *map(_describe_row, rows)]
     read = sum(row.answers * row.tokens.read for row in rows if row.tokens and row.answers)
     written = sum(row.answers * row.tokens.written for row in rows if row.tokens and row.answers)
-    samples = sum(row.samples for row in rows)
-    lines.append(f"In all {read:,.0f} tokens read, {written:,.0f} written, {samples / 1e6:,.0f} million samples.")
+    answers = sum(row.answers or 0 for row in rows)
+    lines.append(f"In all {answers:,} answers, {read:,.0f} tokens read, {written:,.0f} written.")
+    lines.append(_describe_samples(rows))
     if unknown := [
         f"{row.label} on {row.task}" for row in rows if row.answers is None or (row.answers and not row.tokens)
     ]:
         lines.append(f"Not counted, because nothing like it was measured here: {', '.join(unknown)}.")
     lines += [f"Tokens of an answer: {source}." for source in dict.fromkeys(r.tokens.source for r in rows if r.tokens)]
-    lines.append(_describe_dollars(plan, read, written))
+    if any(row.answers != 0 for row in rows):
+        lines.append(_describe_dollars(plan, read, written))
     known = [row.seconds for row in rows if row.seconds is not None]
     if len(known) == len(rows):
         lines.append(f"Training: {sum(known) / HOUR:,.1f} hours at the speeds measured here.")
@@ -81,6 +85,13 @@ def describe(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[str]:
             "./prefine benchmark training, and on a GPU gpu, measure."
         )
     return lines
+
+
+def _describe_samples(rows: list[Row]) -> str:
+    """Of searches, and of what follows them."""
+    after = sum(row.samples for row in rows if row.label in (RETRAININGS, REFERENCES))
+    searched = sum(row.samples for row in rows) - after
+    return f"Million samples: {searched / 1e6:,.0f} of searches, {after / 1e6:,.0f} of retrainings and references."
 
 
 def _describe_row(row: Row) -> str:
@@ -122,7 +133,7 @@ def list_rows(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[Row]:
         if cell is not None and step.follows is None:
             searches[step.task, cell.arm.label].append(step)
         else:
-            others[step.task, "retrainings" if cell else "Human, Sparse"].append(step)
+            others[step.task, RETRAININGS if cell else REFERENCES].append(step)
     pace = _Pace(plan)
     found = [
         Row(label, task, len(steps), *_count_answers(plan, steps), *pace.measure(steps))

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 
-from llm.method import Method
 from llm.methods import method as find_method
 from webapp.comparisons.arms import Arm
 
@@ -48,6 +47,10 @@ TOKENS = {"prompt_tokens": "input tokens", "completion_tokens": "output tokens",
 """Metrics of what a search costs -> what tables here call them."""
 QUERIES: dict[Any, tuple[str, ...]] = {49: ("49",), 150: ("150",), 1500: ("1.5k", "1500"), 15_000: ("15k",)}
 """Answers -> how the ICPL paper writes their number behind the names of its baselines."""
+BY_METRIC = "simulated teacher uses sparse metric"
+"""The note of baselines whose teacher compared the metric; that of the others compared the human-written reward."""
+WHOLE_EPISODES = ("segment", 0)
+"""The option that gives the ICPL paper's baselines their segments; other lengths have no printed score."""
 REFERENCES = ("Human", "Sparse")
 UNITS = {"task_score": "", "success_rate": "", "correct": "of 5 right", "score": "of 100 points"}
 """Metrics of the papers that are comparable to scores here -> their unit, where it differs.
@@ -101,11 +104,22 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
     usual = method.find_usual(True, True).items()
     options = sorted(option for option in arm.options if option not in usual)
     if method.asks_pairs:
-        names = _name_by_queries(method, arm)
-    elif options:
+        return _find_baselines(task, arm)
+    if options:
         known = RF_AGENT_ABLATIONS.get(tuple(options)) if arm.method == "rf_agent" else None
         names = (known,) if known else ()
     return [row for row in read_published() if row.is_score_on(task) and row.method in names]
+
+
+def _find_baselines(task: str, arm: Arm) -> list[Published]:
+    """The ICPL paper's scores of a policy that learned from so many answers of a teacher that compares the same."""
+    method = find_method(arm.method)
+    if {name for name, value in arm.options if (name, value) != WHOLE_EPISODES} - {"queries", "truth"}:
+        return []
+    names = [f"{method.title}-{name}" for name in QUERIES.get(method.value_of("queries", arm.settings), ())]
+    by_metric = method.value_of("truth", arm.settings) == "metric"
+    rows = [row for row in read_published() if row.is_score_on(task) and row.method in names]
+    return [row for row in rows if (row.note == BY_METRIC) == by_metric]
 
 
 def find_costs(task: str, arm: Arm) -> dict[str, Published]:
@@ -117,13 +131,6 @@ def find_costs(task: str, arm: Arm) -> dict[str, Published]:
     names = NAMES.get(arm.method, ())
     rows = [row for row in read_published() if row.paper == "RF-Agent" and row.metric in TOKENS]
     return {TOKENS[row.metric]: row for row in rows if row.method in names and row.task == task}
-
-
-def _name_by_queries(method: Method, arm: Arm) -> tuple[str, ...]:
-    """The ICPL paper's names for a method with this number of answers; none where its other options were changed."""
-    if set(dict(arm.options)) - {"queries"}:
-        return ()
-    return tuple(f"{method.title}-{name}" for name in QUERIES.get(method.value_of("queries", arm.settings), ()))
 
 
 def find_references(task: str) -> list[Published]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
 from webapp.base.charts import Chart, Series, to_svg
-from webapp.base.statistics import aggregates
+from webapp.base.statistics import aggregates, group_tests
 from webapp.comparisons import alignments, csv_tables
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.findings import Evidence, Finding, References
@@ -34,7 +35,15 @@ def build_charts(
     own = [build_evaluation_chart(task, scored, references)] if evaluated else []
     rated = alignments.list_rows(task, scored, references, aligned)
     own += [alignments.build_chart(task, rated)] if rated else []
-    return [*own, build_curves_chart(task, scored), build_scores_chart(task, scored)]
+    limited = all(score.arm.settings.get("context") for score in scored)
+    found = [
+        *own,
+        build_curves_chart(task, scored),
+        *([build_budget_chart(task, scored)] if limited else []),
+        build_gain_chart(task, scored),
+        build_scores_chart(task, scored),
+    ]
+    return [chart for chart in found if not chart.empty]
 
 
 def build_evidence_charts(plan: Plan, evidence: Evidence) -> list[Chart]:
@@ -138,6 +147,62 @@ def build_curves_chart(task: str, scores: Sequence[Score]) -> Chart:
         x_range=(0, last),
         whole_x=True,
     )
+
+
+def build_budget_chart(task: str, scores: Sequence[Score]) -> Chart:
+    """Best RTS so far over B x T x C, the most tokens that the candidates may have: where answers are limited to C."""
+    series = []
+    for score in scores:
+        spent, means, spreads = curve(score)
+        tokens = tuple(float(candidates * score.arm.settings["context"]) for candidates in spent)
+        around = list(zip(means, spreads, strict=True))
+        low, high = tuple(m - s for m, s in around), tuple(m + s for m, s in around)
+        series.append(Series(score.arm.label, tokens, tuple(means), low, high))
+    return Chart(
+        slug=f"budget-{task}",
+        title=f"{task}: best RTS so far by tokens",
+        x_label="most tokens of the candidates tried (B x T x C)",
+        y_label="best RTS so far, mean and deviation",
+        series=tuple(series),
+        x_range=(0, max((one.x[-1] for one in series if one.x), default=1)),
+        whole_x=True,
+    )
+
+
+def build_gain_chart(task: str, scores: Sequence[Score]) -> Chart:
+    """How far each round's best lies above the first round's, mean over the experiments with its 95% interval."""
+    series = []
+    for score in scores:
+        gains = list_gains(score)
+        found = [group_tests.summarize_mean(values) for values in gains.values()]
+        known = all(one.interval is not None for one in found)
+        low = tuple(one.interval.low for one in found if one.interval) if known else ()
+        high = tuple(one.interval.high for one in found if one.interval) if known else ()
+        if found:
+            means = tuple(one.mean for one in found)
+            series.append(Series(score.arm.label, tuple(map(float, gains)), means, low, high))
+    return Chart(
+        slug=f"gain-{task}",
+        title=f"{task}: gain over the first round",
+        x_label="round",
+        y_label="best RTS of the round less the first round's, with 95% interval",
+        series=tuple(series),
+        x_range=(1, max((one.x[-1] for one in series), default=1)),
+        whole_x=True,
+        reference=0.0,
+        covers=(0.0,),
+    )
+
+
+def list_gains(score: Score) -> dict[int, list[float]]:
+    """By round from the second on, its best RTS less that of the first round, of each experiment that has both."""
+    gains: dict[int, list[float]] = defaultdict(list)
+    for result in score.results:
+        first, *later = result.rounds or (None,)
+        for one in later:
+            if first is not None and first.best is not None and one.best is not None:
+                gains[one.number].append(one.best - first.best)
+    return dict(sorted(gains.items()))
 
 
 def curve(score: Score) -> tuple[list[int], list[float], list[float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llm.methods import method as find_method
 from llm.offline.sight import reads_alike
 from llm.records import Problem
 from llm.repetition_check import Flow
@@ -14,7 +15,8 @@ from webapp.experiments.models import Experiment, LanguageModel
 
 def find_unread(plan: Plan) -> list[Contrast]:
     """Of the offline writer alone: what a language model reads is not known. Arms whose judges differ, or that are the
-    same again, ask for the same by construction; of other words than Prefine's own it is not known either.
+    same again, ask for the same by construction; of other words than Prefine's own it is not known either. Methods
+    without a writer differ in what they train.
     """
     if plan.model is not None and plan.model.kind != LanguageModel.Kind.OFFLINE:
         return []
@@ -24,7 +26,8 @@ def find_unread(plan: Plan) -> list[Contrast]:
 
 def _ask_alike(contrast: Contrast) -> bool:
     a, b = contrast.first, contrast.second
-    return a.judging == b.judging and a.again == b.again and not (a.prompt_set or b.prompt_set)
+    written = all(find_method(arm.method).writes for arm in (a, b))
+    return written and a.judging == b.judging and a.again == b.again and not (a.prompt_set or b.prompt_set)
 
 
 def _is_unread(contrast: Contrast, problem: Problem) -> bool:
