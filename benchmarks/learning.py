@@ -1,13 +1,17 @@
 """Does the loop learn from picks? ICPL beside OpenLoop at equal count, with the offline writer and the proxy judge.
 
     python -m benchmarks.learning [--task Ant] [--seeds 0 1 2] [--k 6] [--n 5] [--iterations I] [--data DIR]
+    python -m benchmarks.learning --read docs/comparisons/learning-ant.csv
 
 Every experiment is a real `./prefine run`; one that a folder given as --data already holds is read, not run again.
+--save writes a line for each round, --read prints the same tables from such a file. Intervals are Student's t over
+seeds (95%).
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -19,9 +23,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.compared import subtract
 from benchmarks.machine import machine
 
 METHODS = ("icpl", "open_loop")
+COLUMNS = ("method", "seed", "round", "best", "mean", "seconds")
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,46 @@ def by_round(trials: list[Trial]) -> tuple[list[tuple[float, ...]], list[tuple[f
     return [t.best for t in trials], [t.mean for t in trials]
 
 
+def describe_differences(trials: list[Trial]) -> str:
+    """ICPL less OpenLoop with the same seed: the mean of the last round, and the TS."""
+    by_method = [{t.seed: t for t in trials if t.method == method} for method in METHODS]
+    last, best = ([{n: f(t) for n, t in own.items()} for own in by_method] for f in (lambda t: t.mean[-1], score))
+    return f"ICPL less OpenLoop: mean of the last round {subtract(*last)}; TS {subtract(*best)}."
+
+
+def score(trial: Trial) -> float:
+    """The TS."""
+    return max(trial.best)
+
+
+def save_trials(path: Path, trials: list[Trial]) -> None:
+    """A line for each round."""
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for one in trials:
+            rounds = enumerate(zip(one.best, one.mean, strict=True), 1)
+            writer.writerows((one.method, one.seed, n, best, mean, one.seconds) for n, (best, mean) in rounds)
+
+
+def read_trials(path: Path) -> list[Trial]:
+    """The experiments of such a file."""
+    found: dict[tuple[str, int], list[dict[str, str]]] = {}
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            found.setdefault((row["method"], int(row["seed"])), []).append(row)
+    return [
+        Trial(
+            *one,
+            *(tuple(float(row[name]) for row in rows) for name in ("best", "mean")),
+            float(rows[0]["seconds"] or "nan"),
+        )
+        for one, rows in found.items()
+    ]
+
+
 def main() -> None:
-    """Run what is missing and print the table."""
+    """Run what is missing, or read what was run, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.learning", description=__doc__.splitlines()[0])
     parser.add_argument("--task", default="Ant")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
@@ -95,12 +139,20 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=5)
     parser.add_argument("--iterations", type=int, help="training iterations, in place of the quick preset's")
     parser.add_argument("--data", default=None, help="keep the experiments here, and reuse those that are there")
+    parser.add_argument("--save", type=Path, help="write a line for each round to this file")
+    parser.add_argument("--read", type=Path, help="read such a file; run nothing")
     arguments = parser.parse_args()
+    if arguments.read:
+        trials = read_trials(arguments.read)
+        print(f"{table(trials, len(trials[0].best))}\n\n{describe_differences(trials)}")
+        return
     with tempfile.TemporaryDirectory() as scratch:
         arguments.data = arguments.data or scratch
         trials = [run(method, seed, arguments) for seed in arguments.seeds for method in METHODS]
     print(f"{arguments.task}: RTS of each round's best (mean of the round)\n\n{machine()}\n")
-    print(table(trials, arguments.n))
+    print(f"{table(trials, arguments.n)}\n\n{describe_differences(trials)}")
+    if arguments.save:
+        save_trials(arguments.save, trials)
 
 
 if __name__ == "__main__":

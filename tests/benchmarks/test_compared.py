@@ -1,0 +1,40 @@
+"""The programs that print the tables of docs/benchmarks.md from files in the repository."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks import compared, learning
+
+ROOT = Path(__file__).parents[2]
+PAGE = re.sub(r"\s+", " ", (ROOT / "docs" / "benchmarks.md").read_text())
+
+
+@pytest.mark.parametrize("name", compared.USUAL)
+def test_the_documented_comparisons_are_those_of_the_kept_reports(name):
+    said = compared.describe(compared.KEPT / name)
+    last = said.splitlines()[-1].partition(": ")[2].rstrip(".")
+    assert last in PAGE, "methods with feedback less OpenLoop"
+    if name == "ant":
+        rows = [line for line in said.splitlines() if line.startswith("| ") and line.count("|") == 8]
+        assert len(rows) == 9 and all(re.sub(r"\s+", " ", row) in PAGE for row in rows)
+
+
+@pytest.mark.parametrize("name", ["learning-ant", "learning-ant-200"])
+def test_the_documented_differences_are_those_of_the_kept_rounds(name):
+    trials = learning.read_trials(compared.KEPT / f"{name}.csv")
+    assert learning.describe_differences(trials).partition(": ")[2].rstrip(".") in PAGE
+
+
+def test_a_difference_pairs_what_has_one_number():
+    assert compared.subtract({0: 3.0, 1: 5.0, 2: 9.0}, {0: 1.0, 1: 1.0}) == "3 (-9.71 to 15.7)", "Student, 1 degree"
+    assert compared.spread([2.0]) == "2" and compared.spread([2.0, 2.0]) == "2" and compared.spread([]) == "-"
+
+
+def test_rounds_are_read_as_they_were_saved(tmp_path):
+    trials = learning.read_trials(compared.KEPT / "learning-ant.csv")
+    learning.save_trials(tmp_path / "again.csv", trials)
+    again = learning.read_trials(tmp_path / "again.csv")
+    assert [(t.method, t.seed, t.best, t.mean) for t in again] == [(t.method, t.seed, t.best, t.mean) for t in trials]
+    assert len(trials) == 6 and trials[0].best[0] == 3.14
