@@ -37,6 +37,8 @@ TRIALS = 3
 """Flows must be equal on this many sets of answers: two that choose differently may choose alike once."""
 MOST_STEPS = 100
 """Some methods ask until they can read the answer."""
+MOST_COUNTED_STEPS = 1000
+"""The same where a flow is followed to its end: RF-Agent's with 512 candidates has 192."""
 SAMPLES = {"samples": [0.0, 1.0], "max": 1.0, "mean": 0.5, "min": 0.0}
 HEIGHT = {"name": "height", "start": 0.5, "end": 0.4, "mean": 0.5, "min": 0.4, "max": 0.5, "travel": 0.1, "speed": 0.1}
 FILM = {"seconds": 10.0, "falls": 0, "coordinates": [HEIGHT]}
@@ -124,7 +126,8 @@ class Respondent:
             case Compare():
                 return rng.choice(("first", "second"))
         choices = getattr(request, "choices", 0)
-        return f"Best: {rng.randint(1, max(1, choices))}\nWorst: 2"
+        best, score = rng.randint(1, max(1, choices)), rng.choice(("0", "0.5", "1"))
+        return f"Best: {best}\nWorst: 2\n\nSubtask 1\nScore: {score}"
 
     def _write(self, name: str, request: Write, rng: random.Random) -> Candidate:
         number = rng.randint(1, 3)
@@ -139,26 +142,26 @@ class Respondent:
 
 
 class TooManySteps(MethodError):
-    """A flow goes on for more than MOST_STEPS."""
+    """A flow goes on for more than MOST_COUNTED_STEPS."""
 
 
 def list_asked(problem: Problem, flow: Flow) -> Iterator[tuple[Request, Any]]:
     """The requests of this flow from its first step to its last, each with its made-up answer. Raises TooManySteps."""
     respondent, steps = Respondent(problem, 0), begin(problem, flow)
     answer = None
-    for number in range(MOST_STEPS):
+    for number in range(MOST_COUNTED_STEPS):
         try:
             step = steps.send(answer)
         except StopIteration:
             return
         answer = respondent.answer_step(step, number)
         yield from zip(step, answer, strict=True) if isinstance(step, list) else [(step, answer)]
-    raise TooManySteps(f"it goes on for more than {MOST_STEPS} steps")
+    raise TooManySteps(f"it goes on for more than {MOST_COUNTED_STEPS} steps")
 
 
 def count_answers(problem: Problem, flow: Flow) -> Counter[str]:
     """By role, the answers of language models that this flow asks for from its first step to its last, judgements left
-    out; those of MOST_STEPS where it goes on for longer.
+    out; those of MOST_COUNTED_STEPS where it goes on for longer.
     """
     answers = Counter[str]()
     with suppress(TooManySteps):

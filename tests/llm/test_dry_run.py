@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from llm.methods import METHODS
-from llm.repetition_check import find_equal_flows
+from llm.repetition_check import count_answers, find_equal_flows
 from tests.llm.experiment import PROBLEM, VARIANTS
 
 ANSWERS = dataclasses.replace(PROBLEM, form="answer", sections=("Answer", "Reasoning"))
@@ -40,3 +40,16 @@ def test_an_option_that_changes_a_prompt_makes_another_flow(name, options):
 def test_a_method_equals_itself():
     for name in ("icpl", "revolve", "scaling_3d"):
         assert find_equal_flows(PROBLEM, [(name, 3, 3, {})] * 2) == [(0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("flow", "answers"),
+    [
+        (("rf_agent", 6, 11, {"budget": 512}), {"writer": 3 * 512}),  # written, thought aligned, verified
+        (("rda", 8, 5, {}), {"writer": 1 + 5 * (8 + 8) + 4}),  # subtasks, rewards with their analyses, revisions
+        (("rda", 4, 5, {"analyst": "frames", "subtasks": False}), {"writer": 20, "vision": 60}),
+        (("icpl", 6, 5, {}), {"writer": 30, "describer": 3}),
+    ],
+)
+def test_answers_are_counted_to_the_end_of_the_largest_published_searches(flow, answers):
+    assert count_answers(PROBLEM, flow) == answers
