@@ -126,8 +126,8 @@ class Respondent:
             case Compare():
                 return rng.choice(("first", "second"))
         choices = getattr(request, "choices", 0)
-        best, score = rng.randint(1, max(1, choices)), rng.choice(("0", "0.5", "1"))
-        return f"Best: {best}\nWorst: 2\n\nSubtask 1\nScore: {score}"
+        chosen, score = rng.randint(1, max(1, choices)), rng.choice(("0", "0.5", "1"))
+        return f"Best: {chosen}\nWorst: 2\n\nSubtask 1\nScore: {score}"
 
     def _write(self, name: str, request: Write, rng: random.Random) -> Candidate:
         number = rng.randint(1, 3)

@@ -28,6 +28,8 @@ def test_a_program_gets_its_tasks_in_its_own_way():
 def test_every_program_is_found_and_the_tables_name_programs():
     assert {*command.USUAL, *command.TASKWISE} <= set(command.names())
     assert not command.HELPERS & set(command.names())
+    without = [name for name in command.names() if "__main__" not in command.find_source(name).read_text()]
+    assert [name for name in without if command.find_source(name).name != "__main__.py"] == []
 
 
 def test_a_section_has_what_was_printed_and_a_failure_its_reason(capsys):
