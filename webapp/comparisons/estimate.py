@@ -18,6 +18,7 @@ from llm import prices
 from llm.errors import MethodError
 from llm.methods import method as find_method
 from llm.repetition_check import count_answers
+from llm.shortening import TOKENS_PER_IMAGE
 from simulation import catalog
 from trainer.records import apply_overrides
 from webapp.comparisons import follow_ups, published
@@ -152,17 +153,19 @@ def _count_answers(plan: Plan, steps: list[Step]) -> tuple[int | None, Tokens | 
         return 0, None
     problem = loop.describe_task(Experiment(task=cell.task))
     try:
-        each = sum(count_answers(problem, (arm.method, arm.k, arm.n, arm.settings)).values())
+        asked = count_answers(problem, (arm.method, arm.k, arm.n, arm.settings))
     except (MethodError, ValueError):  # it cannot go on with a made-up answer
         return None, None
+    each = asked.total()
     asks_model = judges.JUDGES[plan.judge].asks_model and find_method(arm.method).asks_judge
     answers = len(steps) * (each + (arm.rounds + 1 if asks_model else 0))
-    return answers, _find_tokens(plan, cell, each / arm.candidates)
+    return answers, _find_tokens(plan, cell, each / arm.candidates, asked["vision"] / each)
 
 
-def _find_tokens(plan: Plan, cell: Cell, ratio: float) -> Tokens | None:
+def _find_tokens(plan: Plan, cell: Cell, ratio: float, seen: float) -> Tokens | None:
     """Of an answer: as this model gave them here, else as this method's prompts were measured before, and as a paper
-    prints what a language model wrote for a reward. `ratio`: answers for each candidate.
+    prints what a language model wrote for a reward. `ratio`: answers for each candidate; `seen`: the share of answers
+    about pictures.
     """
     if plan.model is not None and plan.model.kind != LanguageModel.Kind.OFFLINE:
         own = ModelCall.objects.filter(
@@ -181,7 +184,9 @@ def _find_tokens(plan: Plan, cell: Cell, ratio: float) -> Tokens | None:
         "prints it of a language model, which varies severalfold between models"
     )
     title = {"rf_agent": "RF-Agent", "revolve": "Revolve"}.get(cell.arm.method, "Eureka")
-    return Tokens(own_read or mean(read.values()), written[title] / ratio, source)
+    pictures = seen * int(find_method(cell.arm.method).value_of("frames", cell.arm.settings)) if seen else 0.0
+    source += f"; {TOKENS_PER_IMAGE} for each picture" if pictures else ""
+    return Tokens((own_read or mean(read.values())) + pictures * TOKENS_PER_IMAGE, written[title] / ratio, source)
 
 
 @cache
