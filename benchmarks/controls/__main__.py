@@ -18,7 +18,7 @@ import os
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from benchmarks.machine import machine
@@ -168,6 +168,27 @@ def describe(plan: Any, rows: Sequence[dict[str, Any]], by: str) -> Iterator[str
     yield from build_claims(evidence, ())
 
 
+def render_arms(rows: Sequence[dict[str, Any]]) -> str:
+    """Mean and deviation of each arm by every measure; of the references, of their policies."""
+    arms: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        arms.setdefault(row["arm"], []).append(row)
+    lines = [f"| arm | {' | '.join(COUNTED)} |", f"|---{'|---:' * len(COUNTED)}|"]
+    for arm, own in arms.items():
+        cells = [list_values(own, by) for by in COUNTED]
+        shown = [f"{fmean(values):.0f} +- {stdev(values):.0f}" if len(values) > 1 else "-" for values in cells]
+        lines.append(f"| {arm} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def list_values(rows: Sequence[dict[str, Any]], by: str) -> list[float]:
+    """By this measure, one value for each experiment; of a reference, one for each policy."""
+    if by != "retrained":
+        return [row[by] for row in rows if row.get(by) not in ("", None)]
+    each = [row["retrained"] for row in rows if row["retrained"]]
+    return each[0] if len(each) == 1 else [fmean(values) for values in each]
+
+
 def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any], by: str) -> Any:
     """As the rows of a comparison have it."""
     from webapp.comparisons.experiment_results import Result
@@ -223,7 +244,7 @@ def main() -> None:
         save_rows(rows, options, options.save)
     setting = f"{options.task}, {name_setting(options)}, {options.experiments} experiments"
     print(f"{setting}; the offline writer; {machine()}\n\nCompared by {COUNTED[options.by]}.\n")
-    print("\n\n".join(describe(plan, rows, options.by)))
+    print("\n\n".join([render_arms(rows), *describe(plan, rows, options.by)]))
 
 
 if __name__ == "__main__":

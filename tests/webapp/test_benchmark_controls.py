@@ -117,6 +117,8 @@ def test_the_documented_figures_are_those_of_the_documented_file(options):
     page = (ROOT / "docs" / "benchmarks.md").read_text()
     options.budget, options.experiments, options.iterations, options.worlds = 18, 10, 25, 16
     rows = controls.read_rows(ROOT / "docs" / "comparisons" / "controls-cartpole.csv", options)
+    arms = [line.split(" | ", 1)[1] for line in controls.render_arms(rows).splitlines()[2:]]
+    assert len(arms) == 9 and all(cells in page for cells in arms if "- |" not in cells)
     for by in controls.COUNTED:
         options.by = by
         claims = [part.splitlines() for part in controls.describe(controls.build_plan(options), rows, by)]
