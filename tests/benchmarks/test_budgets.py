@@ -7,7 +7,7 @@ EXPERIMENTS = "task,label,public_id,ts,score\n{rows}"
 
 
 def write_report(folder, candidates, rows):
-    """A report whose experiments each tried so many candidates."""
+    """A report whose experiments each tried this number of candidates."""
     folder.mkdir()
     spent = "".join(f"{row[1]},{candidates // 2}\n{row[1]},{candidates}\n" for row in rows)
     (folder / "rounds.csv").write_text(ROUNDS.format(rows=spent))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compared, learning
+from benchmarks import compared, learning, seeds
 
 ROOT = Path(__file__).parents[2]
 PAGE = re.sub(r"\s+", " ", (ROOT / "docs" / "benchmarks.md").read_text())
@@ -25,6 +25,14 @@ def test_the_documented_comparisons_are_those_of_the_kept_reports(name):
 def test_the_documented_differences_are_those_of_the_kept_rounds(name):
     trials = learning.read_trials(compared.KEPT / f"{name}.csv")
     assert learning.describe_differences(trials).partition(": ")[2].rstrip(".") in PAGE
+
+
+def test_the_documented_differences_of_few_seeds_are_those_of_their_file():
+    found = seeds.read(compared.KEPT / "seeds.csv")
+    rows = [line for name, runs in found.items() for line in seeds.render(name, runs).splitlines() if "|" in line]
+    gaps = {row.split("|")[-2].strip() for row in rows} - {"", "---", "less the first"}
+    assert len(gaps) == 11
+    assert len([gap for gap in gaps if gap not in PAGE]) == 4, "but those of the four other rewards of a Humanoid"
 
 
 def test_a_difference_pairs_what_has_one_number():

@@ -112,7 +112,7 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
 
 
 def _find_baselines(task: str, arm: Arm) -> list[Published]:
-    """The ICPL paper's scores of a policy that learned from so many answers of a teacher that compares the same."""
+    """The ICPL paper's scores of a policy that learned from as many answers of a teacher that compares the same."""
     method = find_method(arm.method)
     if {name for name, value in arm.options if (name, value) != WHOLE_EPISODES} - {"queries", "truth"}:
         return []
