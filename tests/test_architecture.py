@@ -7,6 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TABLE = (ROOT / "docs/architecture.md").read_text().partition("## Where to change what")[2].partition("\n## ")[0]
+METHODS = (ROOT / "docs/methods.md").read_text()
 ROWS = [line for line in TABLE.splitlines() if line.startswith("| ") and "`" in line]
 REQUESTS = ("a task", "a method", "a judge", "a request kind", "a chart", "a language", "the review page")
 REQUESTS += ("the time left", "the lease time", "the camera", "the media store", "a worker on another machine")
@@ -34,6 +35,12 @@ def test_the_tests_that_the_security_page_names_are_there():
     for name in named:
         places = (ROOT / "tests", ROOT / "tests/webapp")
         assert [path for place in places for path in place.glob(name.rstrip("/"))], f"{name} is not there"
+
+
+def test_the_files_that_the_page_of_methods_names_are_there():
+    named = re.findall(r"`((?:llm|simulation|teachers|tests|trainer|webapp)/[\w/]+\.(?:py|txt)|llm/[\w/]+/)`", METHODS)
+    assert len(named) > 12
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 def test_pages_wrap_at_110_columns():

@@ -131,42 +131,38 @@ def build_evaluation_chart(task: str, scores: Sequence[Score], references: Refer
 
 def build_curves_chart(task: str, scores: Sequence[Score]) -> Chart:
     """Best RTS so far over the candidates trained: mean and deviation of each arm."""
-    series = []
-    for score in scores:
-        spent, means, spreads = curve(score)
-        around = list(zip(means, spreads, strict=True))
-        low, high = tuple(m - s for m, s in around), tuple(m + s for m, s in around)
-        series.append(Series(score.arm.label, tuple(map(float, spent)), tuple(means), low, high))
-    last = max((one.x[-1] for one in series if one.x), default=1)
+    series = tuple(draw_curve(score) for score in scores)
     return Chart(
         slug=f"curves-{task}",
         title=f"{task}: best RTS so far",
         x_label="candidates tried",
         y_label="best RTS so far, mean and deviation",
-        series=tuple(series),
-        x_range=(0, last),
+        series=series,
+        x_range=(0, max((one.x[-1] for one in series if one.x), default=1)),
         whole_x=True,
     )
 
 
 def build_budget_chart(task: str, scores: Sequence[Score]) -> Chart:
     """Best RTS so far over B x T x C, the most tokens that the candidates may have: where answers are limited to C."""
-    series = []
-    for score in scores:
-        spent, means, spreads = curve(score)
-        tokens = tuple(float(candidates * score.arm.settings["context"]) for candidates in spent)
-        around = list(zip(means, spreads, strict=True))
-        low, high = tuple(m - s for m, s in around), tuple(m + s for m, s in around)
-        series.append(Series(score.arm.label, tokens, tuple(means), low, high))
+    series = tuple(draw_curve(score, score.arm.settings["context"]) for score in scores)
     return Chart(
         slug=f"budget-{task}",
         title=f"{task}: best RTS so far by tokens",
         x_label="most tokens of the candidates tried (B x T x C)",
         y_label="best RTS so far, mean and deviation",
-        series=tuple(series),
+        series=series,
         x_range=(0, max((one.x[-1] for one in series if one.x), default=1)),
         whole_x=True,
     )
+
+
+def draw_curve(score: Score, cost: int = 1) -> Series:
+    """An arm's best RTS so far over what its candidates cost, each this much."""
+    spent, means, spreads = curve(score)
+    around = list(zip(means, spreads, strict=True))
+    low, high = tuple(m - s for m, s in around), tuple(m + s for m, s in around)
+    return Series(score.arm.label, tuple(float(cost * one) for one in spent), tuple(means), low, high)
 
 
 def build_gain_chart(task: str, scores: Sequence[Score]) -> Chart:
