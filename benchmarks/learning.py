@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import re
 import statistics
@@ -76,15 +77,22 @@ def table(trials: list[Trial], n: int) -> str:
     lines = [f"| method | seed | {head} | TS | seconds |", "|---" * (n + 4) + "|"]
     for trial in sorted(trials, key=lambda t: (t.method, t.seed)):
         cells = " | ".join(f"{b:.2f} ({m:.2f})" for b, m in zip(trial.best, trial.mean, strict=True))
-        lines.append(f"| {trial.method} | {trial.seed} | {cells} | {max(trial.best):.2f} | {trial.seconds:.0f} |")
+        lines.append(
+            f"| {trial.method} | {trial.seed} | {cells} | {max(trial.best):.2f} | {show_seconds(trial.seconds)} |"
+        )
     for method in METHODS:
         own = [t for t in trials if t.method == method]
         best, mean = ([statistics.mean(r) for r in zip(*rows, strict=True)] for rows in by_round(own))
         cells = " | ".join(f"{b:.2f} ({m:.2f})" for b, m in zip(best, mean, strict=True))
         scores = [max(t.best) for t in own]
         seconds = statistics.mean(t.seconds for t in own)
-        lines.append(f"| **{method}** | mean | {cells} | {statistics.mean(scores):.2f} | {seconds:.0f} |")
+        lines.append(f"| **{method}** | mean | {cells} | {statistics.mean(scores):.2f} | {show_seconds(seconds)} |")
     return "\n".join(lines)
+
+
+def show_seconds(seconds: float) -> str:
+    """Whole seconds; a dash where a file does not have them."""
+    return "-" if math.isnan(seconds) else f"{seconds:.0f}"
 
 
 def by_round(trials: list[Trial]) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
