@@ -42,6 +42,14 @@
   });
   // The page stays for hours: what was said about a press of a button does not.
   setTimeout(() => { for (const said of document.querySelectorAll(".messages .success")) said.remove(); }, 12000);
+  // A part that refreshes by itself comes back scrolled as it was.
+  const scrolled = new Map();
+  document.addEventListener("htmx:beforeSwap", () => {
+    for (const part of document.querySelectorAll("[data-keep-scroll]")) scrolled.set(part.id, part.scrollTop);
+  });
+  document.addEventListener("htmx:afterSwap", () => {
+    for (const part of document.querySelectorAll("[data-keep-scroll]")) part.scrollTop = scrolled.get(part.id) || 0;
+  });
   /** On a phone the links of the bench scroll sideways: the one where one is must not be out of sight. */
   const showPlace = () => {
     const here = document.querySelector(".bar nav [aria-current]");

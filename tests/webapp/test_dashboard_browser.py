@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import expect, sync_playwright
 
+from simulation import catalog
 from tests.webapp.servers import free_port
 from tests.webapp.sites import BROWSER
 
@@ -270,3 +271,19 @@ def test_a_refused_form_leads_to_its_first_error(site, page):
     page.locator("[name=arms-0-token_budget]").evaluate("(field) => { field.value = -1; }")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("[name=arms-0-token_budget]")).to_be_focused()  # it was folded away
+
+
+def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(site, page):
+    page.goto(f"{site[0]}/bench/tasks/")
+    search = page.get_by_label("Search")
+    expect(page.locator(".task-card:visible")).to_have_count(len(catalog.tasks()))
+    search.fill("hands kettle")
+    expect(page.locator(".task-card:visible")).to_have_count(1)
+    expect(page.get_by_role("heading", name="Locomotion")).to_be_hidden()
+    search.fill("no such robot")
+    expect(page.locator("#task-count")).to_have_text("No task fits.")
+    search.press("Escape")
+    expect(page.locator(".task-card:visible")).to_have_count(len(catalog.tasks()))
+    search.fill("Kettle")
+    search.press("Enter")
+    expect(page).to_have_url(f"{site[0]}/bench/tasks/Kettle/")

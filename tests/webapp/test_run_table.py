@@ -95,8 +95,8 @@ def test_what_cannot_be_understood_is_said_at_its_field(staff):
 
 def test_the_address_is_the_state_and_holds_nothing_needless(staff):
     fake_workers.create_experiment()
-    usual = "&".join(f"col={name}" for name in ("status", "task", "method", "judge", "round", "final", "best"))
-    usual += "&col=tags&col=now&col=created"
+    usual = "&".join(f"col={name}" for name in ("status", "task", "method", "round", "final", "best"))
+    usual += "&col=curve&col=tags&col=now&col=created"
     answer = staff.get(reverse("bench:index") + f"?q=&task=Cartpole&status=&sort=-created&{usual}")
     assert answer.status_code == 302 and answer["Location"] == "/bench/?task=Cartpole"
     asked = {"HX-Request": "true", "HX-Trigger": "run-filter"}

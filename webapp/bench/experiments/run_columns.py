@@ -6,7 +6,7 @@ Values are read source by source for many experiments at once, so that the numbe
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -70,9 +70,16 @@ def _read_rounds(rows: Rows) -> dict[int, Any]:
     return dict(begun.values_list("experiment").annotate(Count("pk")))
 
 
-def _read_best(rows: Rows) -> dict[int, Any]:
-    known = Candidate.objects.filter(iteration__experiment__in=rows).exclude(status=Candidate.Status.ASIDE).order_by()
-    return dict(known.values_list("iteration__experiment").annotate(Max("rts")))
+def read_bests(rows: Rows | Sequence[Experiment]) -> dict[int, dict[int, float]]:
+    """By experiment and round, the best score so far."""
+    known = Candidate.objects.filter(iteration__experiment__in=rows, rts__isnull=False).order_by()
+    known = known.exclude(status=Candidate.Status.ASIDE)
+    rounds = known.values_list("iteration__experiment", "iteration__number").annotate(best=Max("rts"))
+    found: dict[int, dict[int, float]] = defaultdict(dict)
+    for pk, number, best in rounds.order_by("iteration__number"):
+        if finite(best) is not None:
+            found[pk][number] = max([best, *found[pk].values()])
+    return found
 
 
 def _read_places(rows: Rows) -> dict[int, Any]:
@@ -122,7 +129,7 @@ def _read_times(rows: Rows) -> dict[int, Any]:
 SOURCES: dict[str, Callable[[Rows], Mapping[int, Any]]] = {
     "row": _read_fields,
     "rounds": _read_rounds,
-    "best": _read_best,
+    "bests": read_bests,
     "usage": read_usage,
     "places": _read_places,
     "comparisons": _read_comparisons,
@@ -172,6 +179,15 @@ def _get_score(name: str, values: Values) -> float | None:
     return finite(values["row"][f"winner__{name}"])
 
 
+def _get_best(values: Values) -> float | None:
+    return max(values["bests"].values()) if values["bests"] else None
+
+
+def _get_curve(values: Values) -> list[float] | None:
+    """None where one round is all, which is no curve."""
+    return list(values["bests"].values()) if len(values["bests"] or ()) > 1 else None
+
+
 def _get_links(source: str, name: str, values: Values) -> list[Link] | None:
     return (values[source] or {}).get(name)
 
@@ -199,7 +215,8 @@ ALL = (
     Column("round", "Round", "round", partial(_get_value, "rounds"), "rounds"),
     Column("final", "Final score", "score", partial(_get_score, "final_score")),
     Column("score", "Task score (TS)", "score", partial(_get_score, "rts")),
-    Column("best", "Best RTS", "score", partial(_get_value, "best"), "best"),
+    Column("best", "Best RTS", "score", _get_best, "bests"),
+    Column("curve", "Best so far", "curve", _get_curve, "bests", sortable=False),
     _field("k", "K", "whole"),
     Column("rounds", "Rounds", "number", count_rounds),
     _field("seed", "Seed", "whole"),
@@ -222,7 +239,7 @@ ALL = (
 NAME = _field("name", "Name")
 """Always the first."""
 COLUMNS = {column.name: column for column in (NAME, *ALL)}
-SHOWN = ("status", "task", "method", "judge", "round", "final", "best", "tags", "now", "created")
+SHOWN = ("status", "task", "method", "round", "final", "best", "curve", "tags", "now", "created")
 """Where nobody has chosen others."""
 GROUPS = ("task", "method", "study", "comparison", "arm")
 """The columns by which rows can be grouped."""

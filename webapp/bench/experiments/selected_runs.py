@@ -8,9 +8,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from trainer.records import FINAL
-from webapp.base.charts import Chart, Series, finite
+from webapp.base.charts import Chart, Series
+from webapp.bench.experiments.run_columns import read_bests
 from webapp.experiments import figures
-from webapp.experiments.models import Candidate, Clip, Experiment
+from webapp.experiments.models import Clip, Experiment
 from webapp.problems import lookup
 
 MOST = 12
@@ -65,7 +66,7 @@ def draw_charts(selected: Sequence[Selected]) -> list[Chart]:
     by_task: dict[str, list[Selected]] = defaultdict(list)
     for one in selected:
         by_task[one.experiment.task].append(one)
-    best = _read_bests([one.experiment for one in selected])
+    best = read_bests([one.experiment for one in selected])
     return [chart for task, own in by_task.items() for chart in _draw_task(task, own, best)]
 
 
@@ -75,11 +76,7 @@ def _draw_task(task: str, selected: Sequence[Selected], best: dict[int, dict[int
     for one in selected:
         scores = best.get(one.experiment.pk, {})
         last = max(last, one.experiment.rounds)
-        so_far, values = float("-inf"), []
-        for score in scores.values():
-            so_far = max(so_far, score)
-            values.append(so_far)
-        rounds.append(Series(one.label, tuple(map(float, scores)), tuple(values)))
+        rounds.append(Series(one.label, tuple(map(float, scores)), tuple(scores.values())))
         if winner := one.experiment.winner:
             trace = winner.metric_trace.get("all") or winner.metric_trace.get("samples") or []
             trainings.append(figures.over_training(one.label, trace))
@@ -97,17 +94,6 @@ def _draw_task(task: str, selected: Sequence[Selected], best: dict[int, dict[int
         Chart(f"training-{slug}", f"{task}: training of the winners", "training (%)", short, tuple(trainings)),
     ]
     return [chart for chart in charts if not chart.empty]
-
-
-def _read_bests(rows: Sequence[Experiment]) -> dict[int, dict[int, float]]:
-    """By experiment and round, the highest RTS of its candidates."""
-    known = Candidate.objects.filter(iteration__experiment__in=rows).exclude(status=Candidate.Status.ASIDE)
-    fields = ("iteration__experiment", "iteration__number", "rts")
-    found: dict[int, dict[int, float]] = defaultdict(dict)
-    for pk, number, rts in known.order_by("iteration__number", "index").values_list(*fields):
-        if (score := finite(rts)) is not None:
-            found[pk][number] = max(score, found[pk].get(number, score))
-    return found
 
 
 def _find_metric(task: str) -> str:

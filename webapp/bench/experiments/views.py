@@ -60,7 +60,8 @@ def tasks(request: HtmxHttpRequest) -> HttpResponse:
         (kind, [(catalog.task(name), find_still(catalog.task(name))) for name in names])
         for kind, names in catalog.group_tasks().items()
     ]
-    return render(request, "bench/experiments/tasks.html", {"groups": groups})
+    count = sum(len(tasks) for _, tasks in groups)
+    return render(request, "bench/experiments/tasks.html", {"groups": groups, "count": count})
 
 
 def find_newest_film(task: str) -> Clip | None:

@@ -36,7 +36,7 @@ from webapp.bench.studies.wizard_forms import (
     TrialsForm,
 )
 from webapp.review.models import TrialPlan
-from webapp.studies import consent, copying, duration, preflight, prolific, proposals, recruitment, starts
+from webapp.studies import consent, copying, duration, opening, preflight, prolific, proposals, recruitment, starts
 from webapp.studies.models import Study
 from webapp.studies.texts import proposed
 from webapp.studies.texts.registry import list_texts
@@ -201,6 +201,7 @@ def _make_context(request: HttpRequest, study: Study, name: str, forms: Forms | 
         "study": study,
         "step": name,
         "steps": list(STEPS.items()),
+        "missing_of": count_missing(study),
         "number": place + 1,
         "before": names[place - 1] if place else "",
         "needed": NEEDED,
@@ -229,6 +230,14 @@ def _make_context(request: HttpRequest, study: Study, name: str, forms: Forms | 
     if name == "check":
         context |= wizard_check.make_context(request, study)
     return context
+
+
+def count_missing(study: Study) -> dict[str, int]:
+    """Step -> how many things it lacks before the study can open; empty where the study is open."""
+    if study.status == Study.Status.OPEN:
+        return {}
+    parts = {part: len(texts) for part, texts in opening.find_problems_by_part(study).items()}
+    return parts | {"check": sum(parts.values())}
 
 
 def _describe_readers(study: Study) -> str:

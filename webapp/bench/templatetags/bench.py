@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django import template
@@ -38,6 +38,12 @@ def is_checkbox(field: BoundField) -> bool:
 def step_title(steps: Sequence[tuple[str, str]], name: str) -> str:
     """The title of the wizard's step with this name."""
     return dict(steps).get(name, "")
+
+
+@register.filter
+def get(values: Mapping[str, object], key: str) -> object:
+    """The value of this key; None where there is none."""
+    return values.get(key)
 
 
 @register.filter
@@ -141,6 +147,15 @@ def rate(seconds: float) -> str:
 def share(part: Number) -> str:
     """A share of 1 as the width of a bar that is 100 wide."""
     return f"{100 * min(1.0, float(part or 0.0)):.1f}"
+
+
+@register.filter
+def sparkline(values: Sequence[float]) -> str:
+    """The points of a line from the left to the right, the lowest value at the bottom, in a box of 72 by 24."""
+    low, high = min(values), max(values)
+    steps = [66 * i / (len(values) - 1) + 3 for i in range(len(values))]
+    heights = [21 - 18 * (value - low) / (high - low or 1) for value in values]
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(steps, heights, strict=True))
 
 
 @register.filter
