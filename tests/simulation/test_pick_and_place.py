@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from simulation import catalog
 from simulation.environment import Environment
+from simulation.rewards.contract import compile_reward
 from tests.simulation.arm import CLOSED, OPEN, Arm, find_yaw, point_down
 
 DOWN = point_down(0.0)
@@ -102,6 +104,32 @@ def test_a_cube_that_is_poked_with_the_peg_succeeds():
     arm.reach([goal[0] - 0.17, cube[1], 0.03], CLOSED, DOWN, most=60)
     arm.wait(10)
     assert arm.succeeded
+
+
+def test_a_peg_above_the_cube_earns_less_than_one_behind_it():
+    """Training found that a peg lifted above the cube was paid as one that touches it (2026-11-27)."""
+    reward = compile_reward(catalog.reference_reward("PokeCube"), "PokeCube")
+
+    def earn(head: tuple[float, float, float], cube_x: float = 0.14) -> float:
+        head_pos = torch.tensor([head])
+        peg = head_pos - torch.tensor([[0.12, 0.0, 0.0]])
+        total, _ = reward(
+            {
+                "tcp_pos": peg,
+                "peg_pos": peg,
+                "peg_head_pos": head_pos,
+                "cube_pos": torch.tensor([[cube_x, 0.0, 0.02]]),
+                "goal_pos": torch.tensor([[0.24, 0.0, 0.0]]),
+                "is_grasped": torch.ones(1),
+                "angle_diff": torch.zeros(1),
+                "robot_qpos": torch.zeros(1, 9),
+                "robot_qvel": torch.ones(1, 9),
+            }
+        )
+        return float(total)
+
+    behind, above = earn((0.12, 0.0, 0.025)), earn((0.14, 0.0, 0.3))
+    assert above < earn((0.06, 0.0, 0.025)) < behind < earn((0.16, 0.0, 0.025), cube_x=0.18)
 
 
 def test_a_charger_that_is_plugged_in_succeeds():

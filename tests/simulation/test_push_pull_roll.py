@@ -116,7 +116,11 @@ def test_reference_rewards_by_hand():
     assert push(near | {"goal_pos": torch.tensor([[0.05, 0.0, 0.0]])})[0].item() == 4.0
     roll = compile_reward(catalog.reference_reward("RollBall"), "RollBall")
     ball = {"ball_pos": torch.tensor([[0.0, 0.6, 0.035]]), "goal_pos": torch.tensor([[0.0, -0.4, 0.035]])}
-    hit = robot | ball | {"tcp_pos": torch.tensor([[0.0, 0.785, 0.035]])}
+    hit = robot | ball | {"tcp_pos": torch.tensor([[0.0, 0.785, 0.035]]), "ball_vel": torch.zeros(1, 3)}
     assert roll(hit | {"reached_status": torch.zeros(1)})[0].item() == pytest.approx(1 - np.tanh(0.2), abs=1e-5)
     later = roll(hit | {"reached_status": torch.ones(1)})[0].item()
     assert later == pytest.approx(1 + 20 * (1 - np.tanh(1.0)), abs=1e-4)
+    rolling = hit | {"reached_status": torch.ones(1), "ball_vel": torch.tensor([[0.3, -0.4, 0.0]])}
+    assert roll(rolling)[1]["aim"].item() == pytest.approx(10 * (1 - np.tanh(5 * 0.6)), abs=1e-4), "passes at 0.6 m"
+    backwards = rolling | {"ball_vel": torch.tensor([[0.0, 0.5, 0.0]])}
+    assert roll(backwards)[1]["aim"].item() == 0.0

@@ -31,6 +31,6 @@ INFO = TaskInfo(
     metric="share of episodes that end with the cube on the disc and the robot still",
     reasons_best=table.HOLDS_BEST,
     reasons_worst=table.HOLDS_WORST,
-    presets={"quick": table.QUICK, "paper-sac": table.PAPER_SAC},
+    presets={"quick": table.QUICK_GRASP, "paper-sac": table.PAPER_SAC},
     revision=2,
 )
