@@ -94,7 +94,7 @@ def test_answers_are_scored_in_the_words_of_everybody(admin_client, monkeypatch)
     monkeypatch.setattr(prompts, "read_own", lambda: {"reasoning_same": same + " Be strict.", "first": "Other."})
     asked = []
     monkeypatch.setattr(prompts, "use_own", lambda texts: asked.append(texts) or nullcontext())
-    with prompt_sets.use(experiment):
+    with prompt_sets.use_chosen_prompts(experiment):
         assert asked == [{"first": WORDS, "reasoning_same": same + " Be strict."}]
 
 
@@ -223,11 +223,11 @@ def test_arms_of_a_study_differ_by_their_prompts():
 
 def test_a_set_is_found_by_its_name():
     with pytest.raises(ValueError, match="an administrator uploads sets"):
-        prompt_sets.find("paper")
+        prompt_sets.find_set("paper")
     make_set()
-    assert prompt_sets.find("paper").name == "Paper"
+    assert prompt_sets.find_set("paper").name == "Paper"
     with pytest.raises(ValueError, match="Paper"):
-        prompt_sets.find("papr")
+        prompt_sets.find_set("papr")
 
 
 def test_no_two_sets_are_alike_for_a_variant(admin_client):
@@ -237,8 +237,8 @@ def test_no_two_sets_are_alike_for_a_variant(admin_client):
     comparison = Comparison.objects.create(
         name="Plan", tasks=["Cartpole"], methods=["icpl", "icpl:prompts=paper-1"], candidates=6, experiments=2
     )
-    assert prompt_sets.list_uses(row) == [("comparison", ["Plan"])]
-    assert prompt_sets.list_uses(PromptSet.objects.get(name="_")) == []
+    other = PromptSet.objects.get(name="_")
+    assert prompt_sets.list_uses([row, other]) == {row.pk: [("comparison", ["Plan"])], other.pk: []}
     before = comparison.plan.public_ids
     said = upload(admin_client, "paper-1", first__txt=f"{WORDS} Now.".encode()).text
     assert "There is a set Paper 1 already" in said and comparison.plan.public_ids == before
@@ -323,3 +323,10 @@ def test_an_imported_text_has_the_name_of_a_prompt(packed, tmp_path):
     path = repack(packed, tmp_path / "hostile.zip", {"tables/prompt_sets.json": texts})
     with pytest.raises(Refused, match="a text whose name no prompt has"):
         importer.restore(path, "command line")
+
+
+def test_more_sets_cost_the_page_no_more_queries(admin_client, django_assert_max_num_queries):
+    for number in range(6):
+        make_set(f"Paper {number}", first=f"{WORDS} {number}")
+    with django_assert_max_num_queries(14):
+        assert "Paper 5" in admin_client.get(PAGE).text

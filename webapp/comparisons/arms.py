@@ -102,7 +102,7 @@ def parse_arm(text: str, candidates: int, most_large_rounds: int = MOST_LARGE_RO
     if judging and (method.uses_metric or not method.asks_judge):
         raise ValueError(f"{method.title} asks no judge: {', '.join(judging)} would change nothing")
     own_judging = tuple(sorted((key.removeprefix(JUDGING), value) for key, value in judging.items()))
-    chosen = prompt_sets.find(words) if words else None
+    chosen = prompt_sets.find_set(words) if words else None
     return replace(arm, name=own, judging=own_judging, again=again, prompt_set=chosen)
 
 
@@ -145,7 +145,7 @@ def _name_prompts(text: str) -> str:
     if not words:
         return text
     head, _, rest = text.partition(":")
-    named = f"{PROMPTS}={prompt_sets.find(words)}"
+    named = f"{PROMPTS}={prompt_sets.find_set(words)}"
     parts = (named if part.partition("=")[0].strip() == PROMPTS else part for part in rest.split(","))
     return f"{head}:{','.join(parts)}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any
@@ -14,9 +14,9 @@ from llm import prompts
 from simulation.names import find_name, match_name
 from webapp.audit import record
 from webapp.base import zips
+from webapp.base.uses import describe_uses
 from webapp.experiments.models import Experiment, PromptSet
 from webapp.experiments.signals import prompt_set_uses_requested
-from webapp.problems.uses import describe
 
 UPLOAD = "experiments.add_promptset"
 """The right to bring prompts here."""
@@ -115,7 +115,7 @@ def _read_text(data: bytes) -> str:
 
 
 @transaction.atomic
-def add(name: str, texts: Mapping[str, str], by: Any) -> PromptSet:
+def add_set(name: str, texts: Mapping[str, str], by: Any) -> PromptSet:
     """Save a set. Raises ValueError where the name cannot be used, or another set has the same texts."""
     row = PromptSet(name=name.strip(), texts=dict(sorted(texts.items())), added_by=by.get_username())
     if alike := find_alike(row.name):
@@ -135,23 +135,30 @@ def add(name: str, texts: Mapping[str, str], by: Any) -> PromptSet:
 
 
 @transaction.atomic
-def remove(row: PromptSet, by: Any) -> None:
+def remove_set(row: PromptSet, by: Any) -> None:
     """Delete a set that nothing uses. Raises ValueError with what uses it."""
     row = PromptSet.objects.select_for_update().get(pk=row.pk)
-    if uses := list_uses(row):
-        raise ValueError(" ".join(describe(row, uses)))
+    if uses := list_uses([row])[row.pk]:
+        raise ValueError(" ".join(describe_uses(row, uses)))
     record(by, "removed prompts", row, digest=row.digest)
     row.delete()
 
 
-def list_uses(row: PromptSet) -> list[tuple[str, list[str]]]:
-    """(kind of row, names) of what uses this set, and so prevents its removal."""
-    answers: list[tuple[Any, Any]] = prompt_set_uses_requested.send(PromptSet, prompt_set=row)
-    names = list(Experiment.objects.filter(prompt_set=row).order_by("pk").values_list("name", flat=True))
-    return [(kind, found) for kind, found in (("experiment", names), *dict(answers).values()) if found]
+def list_uses(rows: Sequence[PromptSet]) -> dict[int, list[tuple[str, list[str]]]]:
+    """Primary key of each set -> (kind of row, names) of what uses it, and so prevents its removal."""
+    answers: list[tuple[Any, Any]] = prompt_set_uses_requested.send(PromptSet, prompt_sets=rows)
+    experiments = Experiment.objects.filter(prompt_set__in=rows).order_by("pk").values_list("prompt_set", "name")
+    uses = [("experiment", experiments), *(answer for _, answer in answers)]
+    found = [(kind, [(key, name) for key, name in users]) for kind, users in uses]
+    return {row.pk: _pick_uses(row.pk, found) for row in rows}
 
 
-def find(name: str) -> PromptSet:
+def _pick_uses(wanted: int, uses: Iterable[tuple[str, list[tuple[int, str]]]]) -> list[tuple[str, list[str]]]:
+    named = [(kind, [name for key, name in users if key == wanted]) for kind, users in uses]
+    return [(kind, names) for kind, names in named if names]
+
+
+def find_set(name: str) -> PromptSet:
     """The set of this name, in any case and however its words are joined. Raises ValueError with the known ones."""
     known = list(PromptSet.objects.values_list("name", flat=True))
     if not known:
@@ -178,7 +185,7 @@ def explain_misfit(experiment: Experiment) -> str:
 
 
 @contextmanager
-def use(experiment: Experiment) -> Iterator[None]:
+def use_chosen_prompts(experiment: Experiment) -> Iterator[None]:
     """Ask in the words that the experiment chose, and score in those of everybody. For a process that does one job at a
     time.
     """

@@ -18,8 +18,9 @@ class ProblemsConfig(AppConfig):
 
 def protect_used_problem(sender: Any, instance: Any, **_: Any) -> None:
     """Refuse to delete a problem that is used. The admin checks before it tries."""
-    from webapp.problems.uses import describe_uses
+    from webapp.base.uses import describe_uses
+    from webapp.problems.signals import find_uses
 
-    uses = describe_uses(instance)
+    uses = describe_uses(instance, find_uses(instance))
     if uses:
         raise ProtectedError(" ".join(uses), {instance})

@@ -16,7 +16,7 @@ votes_requested = Signal()
 
 
 def find_uses(problem: Problem) -> list[tuple[str, list[str]]]:
-    """(kind of row, names) of everything that needs this problem."""
+    """(kind of row, names) of everything that needs this problem, by its name: no foreign key says so."""
     answers: list[tuple[Any, Any]] = uses_requested.send(Problem, problem=problem)
     return [(kind, names) for _, (kind, names) in answers if names]
 

@@ -16,16 +16,17 @@ class StudiesConfig(AppConfig):
 
 def find_arms(problem: Any, **_: Any) -> tuple[str, list[str]]:
     """The arms that use this problem."""
-    return "arm", name_arms(task=problem.name)
+    return "arm", [name for _, name in name_arms(task=problem.name)]
 
 
-def find_asking_arms(prompt_set: Any, **_: Any) -> tuple[str, list[str]]:
-    """The arms that chose these prompts."""
-    return "arm", name_arms(prompt_set=prompt_set)
+def find_asking_arms(prompt_sets: Any, **_: Any) -> tuple[str, list[tuple[int, str]]]:
+    """(a set's primary key, name) of the arms that chose these prompts."""
+    return "arm", name_arms(prompt_set__in=prompt_sets)
 
 
-def name_arms(**conditions: Any) -> list[str]:
+def name_arms(**conditions: Any) -> list[tuple[int, str]]:
+    """(primary key of the set of prompts, name) of each arm."""
     from webapp.studies.models import Arm
 
     arms = Arm.objects.filter(**conditions).select_related("study").order_by("pk")
-    return [f"{arm.name} of {arm.study}" for arm in arms]
+    return [(arm.prompt_set_id, f"{arm.name} of {arm.study}") for arm in arms]

@@ -21,12 +21,12 @@ from unfold.forms import PaginationInlineFormSet
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from webapp.base import zips
+from webapp.base.uses import describe_uses
 from webapp.problems import exchange, markdown, missing_files
 from webapp.problems.files import respond_with_file
 from webapp.problems.lines import ExactTextField
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
-from webapp.problems.signals import find_open_votes
-from webapp.problems.uses import describe_uses
+from webapp.problems.signals import find_open_votes, find_uses
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,8 @@ class ProblemAdmin(ModelAdmin):
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> tuple[Any, Any, set[str], list[Any]]:
         """Refuse where the problem is used: uses are names, not foreign keys that Django would see."""
         rows, counts, refused, protected = super().get_deleted_objects(objs, request)
-        return rows, counts, refused, [*protected, *(words for problem in objs for words in describe_uses(problem))]
+        used = [words for problem in objs for words in describe_uses(problem, find_uses(problem))]
+        return rows, counts, refused, [*protected, *used]
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view

@@ -60,7 +60,7 @@ def upload(request: HtmxHttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _show(request, form, 400)
     try:
-        row = prompt_sets.add(form.cleaned_data["name"], form.texts, request.user)
+        row = prompt_sets.add_set(form.cleaned_data["name"], form.texts, request.user)
     except ValueError as error:
         form.add_error("name", str(error))
         return _show(request, form, 400)
@@ -69,8 +69,10 @@ def upload(request: HtmxHttpRequest) -> HttpResponse:
 
 
 def _show(request: HtmxHttpRequest, form: UploadForm, status: int = 200) -> HttpResponse:
+    rows = list(PromptSet.objects.all())
+    uses = prompt_sets.list_uses(rows)
     context = {
-        "rows": [(row, prompt_sets.list_uses(row)) for row in PromptSet.objects.all()],
+        "rows": [(row, uses[row.pk]) for row in rows],
         "form": form,
         "folder": prompts.read_own(),
         "digest": prompts.digest(prompts.read_own()),
@@ -103,7 +105,7 @@ def _respond_with_zip(texts: dict[str, str], name: str) -> HttpResponse:
 def remove(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(PromptSet, pk=pk)
     try:
-        prompt_sets.remove(row, request.user)
+        prompt_sets.remove_set(row, request.user)
     except ValueError as error:
         messages.error(request, f"It stays: {error}")
     else:

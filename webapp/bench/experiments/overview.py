@@ -140,7 +140,7 @@ class ExperimentOverview:
     def retrainings(self) -> RetrainingTable | None:
         return read_retrainings(self.experiment)
 
-    @property
+    @cached_property
     def has_policy(self) -> bool:
         """Whether the winner's policy can be downloaded."""
         return self.winner is not None and bool(winner_zip.find_policy(self.experiment, self.winner.key))

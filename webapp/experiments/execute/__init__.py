@@ -65,5 +65,5 @@ def execute(lease: leases.Lease) -> None:
     if asks and (reason := prompt_sets.explain_misfit(experiment)):
         lease.fail(reason)
         return
-    with prompt_sets.use(experiment):
+    with prompt_sets.use_chosen_prompts(experiment):
         find_executor(lease.job)(lease)

@@ -166,7 +166,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
             n=method.propose_rounds(options["task"]) if options["n"] is None else options["n"],
             training_start=options["start"],
             shared_experience=options["shared_experience"],
-            prompt_set=prompt_sets.find(options["prompts"]) if options["prompts"] else None,
+            prompt_set=prompt_sets.find_set(options["prompts"]) if options["prompts"] else None,
             token_budget=options["token_budget"],
             dollar_budget=options["dollar_budget"],
             options=parse_options(options["option"]),

@@ -1,22 +1,14 @@
-"""What uses a problem. Experiments and studies hold its name, not a foreign key."""
+"""Words on what uses something, and so prevents its deletion."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from webapp.problems import signals
-from webapp.problems.models import Problem
-
 MOST_NAMES = 5
 """At most this many names of each kind are listed."""
 
 
-def describe_uses(problem: Problem) -> list[str]:
-    """Sentences on what uses this problem, and so prevents its deletion."""
-    return describe(problem, signals.find_uses(problem))
-
-
-def describe(used: object, uses: Iterable[tuple[str, list[str]]]) -> list[str]:
+def describe_uses(used: object, uses: Iterable[tuple[str, list[str]]]) -> list[str]:
     """Sentences on uses of something, from (kind of row, their names)."""
     return [f"{used} is used by {_format_names(kind, names)}." for kind, names in uses]
 
