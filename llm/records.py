@@ -19,8 +19,6 @@ Span = tuple[int, int]
 """Start and end of a part of a text, in characters."""
 ROLES = ("writer", "describer", "judge", "vision")
 """The roles that answer an Ask; each may be another model."""
-
-
 REWARD, ANSWER, PROGRAM = "reward", "answer", "program"
 """What a candidate is: a reward function, a written answer, a program."""
 
@@ -318,12 +316,8 @@ def payload(request: Request) -> dict[str, Any]:
         case Compare():
             return {"iteration": request.iteration, "candidates": [o.candidate.id for o in list_shown(request)]}
         case Judge():
-            least = {} if request.worst else {"worst": False}
-            return {
-                "candidates": [o.candidate.id for o in list_shown(request)],
-                "iteration": request.iteration,
-                **least,
-            }
+            shown = [o.candidate.id for o in list_shown(request)]
+            return {"candidates": shown, "iteration": request.iteration} | ({} if request.worst else {"worst": False})
         case Choose():
             return {"candidates": [o.candidate.id for o in list_shown(request)]}
     body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}

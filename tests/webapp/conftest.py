@@ -19,6 +19,7 @@ import tests.with_django  # noqa: F401 (before whatever imports a model)
 from simulation import catalog
 from tests import short_training
 from tests.webapp import bench_rows
+from tests.webapp.browsers import chromium, visit  # noqa: F401
 from tests.webapp.exports import saved_export  # noqa: F401
 from tests.webapp.object_storage import any_store, s3_server, s3_store  # noqa: F401
 from tests.webapp.request_answers import register_method, without_heartbeat  # noqa: F401

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.conf import settings
+
 from benchmarks import simulated
 from benchmarks.simulated import SimulatedReasoner, answer
 from webapp.experiments import headless
@@ -86,3 +88,40 @@ def open_judgement(problem: Problem, sources: list[str], details: list[dict[str,
     )
     Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
     return f"/s/{person.token}/"
+
+
+SET = """
+format: 1
+problems:
+  - name: sum
+    title: A sum
+    subject: mathematics
+    statement: |
+      What is $1 + 2 + \\dots + 100$?
+    reference: Pair them.
+    answer: "5050"
+    attachments: [{file: figures/pairs.png, caption: Pairs}]
+  - name: add
+    title: Add two numbers
+    subject: programming
+    form: program
+    language: python
+    statement: Read two numbers, print their sum.
+    subtasks:
+      - number: 1
+        points: 30
+        cases: [{stdin: "1 2", expected: "3"}]
+      - number: 2
+        points: 70
+        cases:
+          - {stdin_file: tests/2.in, expected_file: tests/2.out}
+"""
+PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
+
+
+def files(text: str = SET) -> dict[str, bytes]:
+    return {"problems.yaml": text.encode(), "figures/pairs.png": PNG, "tests/2.in": b"10 20\n", "tests/2.out": b"30\n"}
+
+
+def stored() -> list[str]:
+    return [path.name for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()]

@@ -35,6 +35,8 @@ WHOLE_BROWSER: dict[str, Any] = {
     ],
 }
 """How Playwright launches it."""
+WEB_PROCESS = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
+"""For `serve`: the web process alone."""
 SHELL = shutil.which("chromium-headless-shell")
 BROWSER = WHOLE_BROWSER | ({"executable_path": SHELL} if SHELL else {})
 """Chromium without windows and notifications, for a third of its processor time."""

@@ -41,6 +41,43 @@ for state, count in counts.items():
     out[state] = [person(state, number) for number in range(count)]
 """
 STATES = ("consent", "instruction", "waiting", "review", "final", "thanks")
+SHORTEN = """() => document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  detail.serverResponse = detail.serverResponse.replace(/data-seconds="[0-9.]+"/, 'data-seconds="20"');
+})"""
+"""A countdown as on a usual site: here it lasts ten minutes."""
+TELL_SOON = """() => document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
+  const tell = () => state.dispatchEvent(new CustomEvent("htmx:wsBeforeMessage", { cancelable: true }));
+  if (detail.requestConfig.elt.matches("form")) setTimeout(tell, 100);
+})"""
+"""The site's message comes 0.1 s after the answer to a vote, however busy this machine is."""
+LENGTHEN = """() => {
+  const walker = document.createTreeWalker(document.querySelector('.dock'), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, length = Math.ceil(node.data.trim().length * 0.4);
+    if (length) node.data = node.data.trim() + 'm'.repeat(length);
+  }
+}"""
+"""Words 40% longer, and their last one too long to fit beside others."""
+DOCK = """() => {
+  const box = document.querySelector('.dock').getBoundingClientRect(), reason = document.querySelector('#reason');
+  const said = reason.getBoundingClientRect();
+  return {share: box.height / innerHeight, cut: reason.scrollWidth > reason.clientWidth || said.bottom > box.bottom + 1,
+          below: box.bottom > innerHeight + 1, wide: document.documentElement.scrollWidth > innerWidth};
+}"""
+ASKED = """
+from tests.webapp import questionnaire_rows
+person = rows.participant(rows.study(title="Asked", k=3), label="Q1")
+made = questionnaire_rows.questionnaire(person.study)
+job = questionnaire_rows.item(made, "job", "single", options="Student\\nResearcher", other_label="Other")
+since = {"shown_when": job, "shown_codes": [3], "required": False}
+questionnaire_rows.item(made, "since", "number", **since)
+out["address"], out["study"] = person.get_absolute_url(), person.study_id
+"""
+ANSWERED = """
+from webapp.studies.models import Answer
+values = Answer.objects.filter(item__questionnaire__study=STUDY).values_list("item__variable", "value")
+out["values"] = dict(values)
+"""
 
 
 def grave(said):

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import axe_playwright_python
 import pytest
 from django.template.loader import render_to_string
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.webapp.sites import BROWSER, PATIENCE, serve
+from tests.webapp.sites import PATIENCE, WEB_PROCESS, serve
 
 pytestmark = pytest.mark.slow
 
@@ -171,17 +171,8 @@ out["others"]["password"] = reverse("admin:auth_user_password_change", args=[ada
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="600") as site:
+    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS, PREFINE_UNDO_SECONDS="600") as site:
         yield site
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

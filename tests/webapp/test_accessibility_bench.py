@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.webapp.sites import BROWSER, PATIENCE, serve
+from tests.webapp.sites import BROWSER, PATIENCE, WEB_PROCESS, serve
 from tests.webapp.test_accessibility import AXE, LOOKS, RUN
 from webapp.bench.urls import urlpatterns
 
@@ -172,8 +172,7 @@ def test_every_address_is_looked_at_or_is_no_page():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("site"), command) as site:
+    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS) as site:
         yield site
 
 

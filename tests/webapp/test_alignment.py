@@ -17,9 +17,8 @@ from llm.judges.alignment import read_rating
 from simulation import catalog
 from tests.llm.faulty import completion, serving
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, trained
-from tests.webapp.comparison_plans import plan_of
+from tests.webapp.comparison_plans import plan_of, run_all
 from tests.webapp.fake_workers import advance, create_experiment, do_work
-from tests.webapp.test_comparison_evaluation import run_all
 from trainer.records import TrainJob
 from webapp.base.store import store
 from webapp.bench.comparisons.alignment import list_rows

@@ -3,16 +3,15 @@
 import re
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.webapp.servers import wait_for
-from tests.webapp.sites import BROWSER, serve
-from tests.webapp.studio_people import grave
+from tests.webapp.sites import WEB_PROCESS, serve
 from tests.webapp.test_accessibility import AXE, RUN
 
 pytestmark = pytest.mark.slow
 
-expect.set_options(timeout=120_000)
+WIDE = {"viewport": {"width": 1440, "height": 900}}
 SETUP = r"""
 from tests.webapp import problem_rows
 from webapp.problems import exchange, lookup
@@ -44,8 +43,7 @@ out["ramp"] = problem_rows.open_judgement(lookup.find_problem("sliding-block"), 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="600") as site:
+    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS, PREFINE_UNDO_SECONDS="600") as site:
         yield site
 
 
@@ -54,40 +52,11 @@ def addresses(site):
     return site.python(SETUP)
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(chromium, site):
-    contexts, complaints = [], []
-
-    def open_page(address, **options):
-        context = chromium.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
-        contexts.append(context)
-        context.set_default_timeout(120_000)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if grave(said) else None)
-        page.on("request", lambda asked: None if asked.url.startswith(site.url) else complaints.append(asked.url))
-        page.goto(site.url + address)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not complaints
-
-
 CLIENT = "from webapp.review.models import Vote\nout.update(Vote.objects.latest('pk').client)"
 
 
 def test_answers_are_drawn_chosen_by_keys_and_taken_back(visit, addresses, site):
-    page = visit(addresses["staircase"])
+    page = visit(addresses["staircase"], **WIDE)
     expect(page.locator(".answer .katex").first).to_be_visible()
     assert page.locator(".answer").count() == 5
     page.keyboard.press("o")
@@ -143,7 +112,7 @@ def test_a_phone_shows_one_answer_at_a_time_and_nothing_runs_over_the_edge(visit
 
 
 def test_programs_come_with_their_results(visit, addresses):
-    page = visit(addresses["plateau"])
+    page = visit(addresses["plateau"], **WIDE)
     expect(page.locator(".results table").first).to_contain_text(re.compile("30 of 30|0 of 30"))
     expect(page.get_by_text("was not declared")).to_be_visible()
     assert page.locator(".results .earned").count() == 3
@@ -160,6 +129,6 @@ def test_axe_finds_nothing(visit, addresses, name, scheme):
 
 
 def test_figures_are_shown_at_the_problem(visit, addresses):
-    page = visit(addresses["ramp"])
+    page = visit(addresses["ramp"], **WIDE)
     expect(page.locator(".attachments img")).to_be_visible()
     assert page.evaluate("document.querySelector('.attachments img').naturalWidth") > 0

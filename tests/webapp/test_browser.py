@@ -3,14 +3,14 @@
 import re
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from tests.webapp.sites import BROWSER, WHOLE_BROWSER, serve
-from tests.webapp.studio_people import PEOPLE, STATES, confirmable, grave, standing
+from tests.webapp import studio_people as scripts
+from tests.webapp.sites import WEB_PROCESS, serve
+from tests.webapp.studio_people import PEOPLE, STATES, confirmable, standing
 
 pytestmark = pytest.mark.slow
 
-expect.set_options(timeout=120_000)
 VIDEO = re.compile(r"/clip/[^/]+/(\?again=\d+)?$")
 STILL = re.compile(r"/clip/[^/]+/poster/$")
 TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
@@ -18,44 +18,10 @@ PAUSED = "[...document.querySelectorAll('.tile video')].map((video) => video.pau
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The web process alone, on rows."""
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="600") as site:
+    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS, PREFINE_UNDO_SECONDS="600") as site:
         yield site
-
-
-@pytest.fixture
-def visit(chromium, site):
-    """Opens an address in a browser of its own, and fails on whatever the browser complains about."""
-    contexts, complaints = [], []
-
-    def open_page(address, sockets=True, **options):
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        contexts.append(context)
-        context.set_default_timeout(120_000)
-        page = context.new_page()
-        if not sockets:
-            page.route_web_socket("**/ws/**", lambda socket: socket.close())
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda said: complaints.append(said.text) if grave(said) else None)
-        page.on("request", lambda asked: None if asked.url.startswith(site.url) else complaints.append(asked.url))
-        page.goto(site.url + address)
-        page.complaints, page.site = complaints, site.url
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not complaints
 
 
 @pytest.fixture(scope="module")
@@ -208,19 +174,6 @@ def test_the_same_link_in_two_browsers(visit, people, sockets):
     expect(second.get_by_text("Best: video A")).to_be_visible()  # told by the websocket, or it asked
 
 
-SHORTEN = """() => document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  detail.serverResponse = detail.serverResponse.replace(/data-seconds="[0-9.]+"/, 'data-seconds="20"');
-})"""
-"""A countdown as on a usual site: here it lasts ten minutes."""
-
-
-TELL_SOON = """() => document.body.addEventListener("htmx:afterRequest", ({ detail }) => {
-  const tell = () => state.dispatchEvent(new CustomEvent("htmx:wsBeforeMessage", { cancelable: true }));
-  if (detail.requestConfig.elt.matches("form")) setTimeout(tell, 100);
-})"""
-"""The site's message comes 0.1 s after the answer to a vote, however busy this machine is."""
-
-
 def test_a_page_does_not_ask_about_its_own_vote(visit, people):
     someone, questions, late = people["review"].pop(), [], []
 
@@ -231,8 +184,8 @@ def test_a_page_does_not_ask_about_its_own_vote(visit, people):
     page = visit(someone["address"])
     page.route_web_socket(re.compile("."), hold_messages)
     page.reload()
-    page.evaluate(SHORTEN)
-    page.evaluate(TELL_SOON)
+    page.evaluate(scripts.SHORTEN)
+    page.evaluate(scripts.TELL_SOON)
     page.on("request", lambda asked: questions.append(asked.url) if "/live/" in asked.url else None)
     page.keyboard.press("1")
     page.keyboard.press("Shift+Digit2")
@@ -268,7 +221,7 @@ def test_offline_and_back(site, visit, people):
     page.complaints[:] = [said for said in page.complaints if not re.search("ERR_INTERNET|htmx:|object Event", said)]
 
 
-@pytest.mark.parametrize("status", [500, 503])
+@pytest.mark.parametrize("status", [pytest.param(500, marks=pytest.mark.exhaustive), 503])
 def test_a_page_says_that_its_questions_are_refused_and_that_they_are_answered_again(visit, people, status):
     page = visit(people["review"].pop()["address"])
     page.keyboard.press("1")
@@ -299,14 +252,6 @@ def test_waiting_gives_way_to_the_videos(site, visit, people):
     expect(page.locator("#ballot")).to_be_visible()
     expect(page).to_have_title(re.compile("Your turn"))
     page.wait_for_function(f"() => {PAUSED}.every((paused) => !paused)")
-
-
-def test_a_notification_is_offered_and_kept(chromium, site, people):
-    whole = chromium.browser_type.launch(**WHOLE_BROWSER)
-    page = whole.new_page(permissions=["notifications"])
-    page.goto(site.url + people["waiting"][-1]["address"])
-    expect(page.get_by_text("We will tell you here")).to_be_visible(timeout=120_000)
-    whole.close()
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -349,33 +294,17 @@ def test_on_a_phone_only_what_is_in_view_counts(site, visit, people):
     expect(page.get_by_role("button", name="Confirm")).to_be_disabled()
 
 
-LENGTHEN = """() => {
-  const walker = document.createTreeWalker(document.querySelector('.dock'), NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const node = walker.currentNode, length = Math.ceil(node.data.trim().length * 0.4);
-    if (length) node.data = node.data.trim() + 'm'.repeat(length);
-  }
-}"""
-"""Words 40% longer, and their last one too long to fit beside others."""
-DOCK = """() => {
-  const box = document.querySelector('.dock').getBoundingClientRect(), reason = document.querySelector('#reason');
-  const said = reason.getBoundingClientRect();
-  return {share: box.height / innerHeight, cut: reason.scrollWidth > reason.clientWidth || said.bottom > box.bottom + 1,
-          below: box.bottom > innerHeight + 1, wide: document.documentElement.scrollWidth > innerWidth};
-}"""
-
-
-@pytest.mark.parametrize("size", [(390, 844), (360, 640)])
+@pytest.mark.parametrize("size", [pytest.param((390, 844), marks=pytest.mark.exhaustive), (360, 640)])
 def test_the_dock_of_a_phone_leaves_two_thirds_to_the_video(visit, people, size):
     phone = {"viewport": {"width": size[0], "height": size[1]}, "has_touch": True, "is_mobile": True}
     page = visit(people["review"][-1]["address"], **phone)
     expect(page.locator("#reason")).to_have_text("Choose the best and the worst video first")
-    ordinary = page.evaluate(DOCK)
+    ordinary = page.evaluate(scripts.DOCK)
     page.locator("#clip-A .pick.best").tap()
     page.locator("#clip-B .pick.worst").tap()
-    chosen = page.evaluate(DOCK)
-    page.evaluate(LENGTHEN)
-    for dock in (ordinary, chosen, page.evaluate(DOCK)):
+    chosen = page.evaluate(scripts.DOCK)
+    page.evaluate(scripts.LENGTHEN)
+    for dock in (ordinary, chosen, page.evaluate(scripts.DOCK)):
         assert dock["share"] <= 1 / 3 and not (dock["cut"] or dock["below"] or dock["wide"])
 
 
@@ -396,9 +325,6 @@ def test_something_is_wrong_with_the_videos(site, visit, people):
         "out['kinds'] = list(events.values_list('kind', flat=True))"
     )
     assert "reported" in said["kinds"]
-
-
-# --- slow lines ---------------------------------------------------------------------------------------------------
 
 
 def test_on_a_slow_line_one_video_after_another(site, visit, people):
@@ -433,7 +359,7 @@ def test_a_clip_is_asked_for_again_by_itself(site, visit, people):
     page.complaints[:] = [said for said in page.complaints if "ERR_FAILED" not in said]
 
 
-@pytest.mark.parametrize("state", ["consent", "waiting", "review"])
+@pytest.mark.parametrize("state", [pytest.param("consent", marks=pytest.mark.exhaustive), "waiting", "review"])
 def test_the_first_page_is_light(visit, people, state):
     """Under 100 kB with an empty cache, without videos."""
     page = visit("/")
@@ -451,24 +377,8 @@ def test_the_first_page_is_light(visit, people, state):
     assert sum(size for request, size in sizes.items() if request not in video) < 100_000
 
 
-ASKED = """
-from tests.webapp import questionnaire_rows
-person = rows.participant(rows.study(title="Asked", k=3), label="Q1")
-made = questionnaire_rows.questionnaire(person.study)
-job = questionnaire_rows.item(made, "job", "single", options="Student\\nResearcher", other_label="Other")
-since = {"shown_when": job, "shown_codes": [3], "required": False}
-questionnaire_rows.item(made, "since", "number", **since)
-out["address"], out["study"] = person.get_absolute_url(), person.study_id
-"""
-ANSWERED = """
-from webapp.studies.models import Answer
-values = Answer.objects.filter(item__questionnaire__study=STUDY).values_list("item__variable", "value")
-out["values"] = dict(values)
-"""
-
-
 def test_own_words_choose_their_option_and_survive_a_reload(visit, site):
-    made = site.python(ASKED)
+    made = site.python(scripts.ASKED)
     page = visit(made["address"])
     words, other = page.locator(".own-words"), page.get_by_role("radio", name="Other")
     since = page.get_by_label("What about since?")
@@ -485,5 +395,5 @@ def test_own_words_choose_their_option_and_survive_a_reload(visit, site):
     words.fill("Pilot of kites")
     page.get_by_role("button", name="Send my answers").click()
     expect(page.locator("#live")).to_have_attribute("data-state", "waiting")
-    sent = site.python(f"STUDY = {made['study']}\n{ANSWERED}")["values"]
+    sent = site.python(f"STUDY = {made['study']}\n{scripts.ANSWERED}")["values"]
     assert sent == {"job": {"codes": 3, "text": "Pilot of kites"}, "since": 1999}

@@ -15,60 +15,27 @@ from django.core.management import call_command
 from django.test import Client
 
 from tests.webapp import fake_workers
-from tests.webapp.comparison_plans import plan_of
-from webapp.base.statistics.aggregates import noise_floor
+from tests.webapp.comparison_plans import METHODS, contrast_plan, run_all
 from webapp.comparisons import (
     background,
     csv_tables,
     estimate,
     experiment_results,
-    findings,
     follow_ups,
     foreground,
     record,
     report,
 )
-from webapp.comparisons.arms import name_arms, parse_arm
-from webapp.comparisons.contrasts import Contrast, add_controls, parse_contrasts
-from webapp.comparisons.experiment_results import ReferenceScores, Result, Score
+from webapp.comparisons.experiment_results import ReferenceScores, Result
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan
-from webapp.comparisons.unread import find_unread
-from webapp.experiments import loop
-from webapp.experiments.models import Candidate, Experiment
+from webapp.experiments.models import Experiment
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
-METHODS = ("icpl:k=3", "open_loop:k=3")
 
 
 @pytest.fixture(autouse=True)
 def own_folder(settings: LazySettings, tmp_path: Path) -> None:
     settings.DATA_DIR = tmp_path
-
-
-def contrast_plan(*texts: str, methods: tuple[str, ...] = METHODS, **values: Any) -> Plan:
-    arms = name_arms(parse_arm(text, 6) for text in methods)
-    return plan_of(*arms, contrasts=parse_contrasts(texts, arms, 6), **{"retrain": 2, **values})
-
-
-def run_all(plan: Plan) -> list[str]:
-    """Carry every step out in order, with made-up results; policy p of an experiment scores 100 times its steps' number
-    plus p. Returns the names of the experiments in their order.
-    """
-    names = []
-    for number, step in enumerate(follow_ups.list_steps(plan)):
-        rows = plan.existing()
-        assert step.is_ready(rows)
-        row = follow_ups.create(step, rows)
-        assert row is not None
-        loop.start(row)
-        fake_workers.do_work(row)
-        names.append(row.name)
-        for candidate in (
-            Candidate.objects.filter(iteration__experiment=row) if step.cell is None or step.follows else ()
-        ):
-            Candidate.objects.filter(pk=candidate.pk).update(evaluation={"score": 100.0 * number + candidate.index})
-    return names
 
 
 # --- what is run ------------------------------------------------------------------------------------------------
@@ -171,165 +138,7 @@ def test_references_of_another_plan_or_an_earlier_version_are_trained_here(tmp_p
 # --- arms and contrasts -------------------------------------------------------------------------------------------
 
 
-def test_controls_are_arms_of_their_own() -> None:
-    arms = name_arms(parse_arm(text, 6) for text in ("icpl:k=3", "icpl:k=3,again=1", "icpl:k=3,judge.beta=0"))
-    assert [arm.label for arm in arms] == ["ICPL", "ICPL (again=1)", "ICPL (judge.beta=0)"]
-    plan = plan_of(*arms, judge_options={"mistake": "0.1"}, experiments=1)
-    ids, rows = plan.public_ids, [plan.draft(cell) for cell in plan.cells()]
-    assert len(set(ids)) == 3
-    assert [row.seed for row in rows] == [0, 10_000, 0]
-    assert [row.judge_options for row in rows] == [{"mistake": "0.1"}] * 2 + [{"mistake": "0.1", "beta": "0"}]
-    with pytest.raises(ValueError, match="Eureka asks no judge"):
-        parse_arm("eureka:judge.beta=0", 6)
-
-
-def test_controls_bring_their_claims() -> None:
-    arms = name_arms(parse_arm(text, 6) for text in METHODS)
-    methods, claims = add_controls(METHODS, [], ["aa", "inverted", "blind", "dose"], arms)
-    named = name_arms(parse_arm(text, 6) for text in methods)
-    assert [one.text for one in parse_contrasts(claims, named, 6)] == [
-        "OpenLoop vs ICPL",
-        "ICPL > ICPL (judge.mistake=1)",
-        "ICPL > ICPL (judge.beta=0)",
-        "ICPL (judge.beta=0) = OpenLoop (judge.beta=0)",
-        "ICPL (judge.beta=3) > ICPL (judge.beta=0)",
-    ]
-    assert "ICPL, repeated" in [arm.label for arm in named]
-
-
-def test_a_repeated_method_is_told_from_every_other() -> None:
-    """It is named after the arm that it repeats, and costs a comparison of an earlier version nothing."""
-    typed = ["icpl:k=3", "icpl:k=6"]
-    arms = name_arms(parse_arm(text, 6) for text in typed)
-    methods, _ = add_controls(typed, [], ["aa"], arms)
-    plan = plan_of(*name_arms(parse_arm(text, 6) for text in methods))
-    assert [arm.label for arm in plan.arms] == ["ICPL, K=3", "ICPL, K=6", "ICPL, K=3, repeated"]
-    earlier = plan_of(*name_arms(parse_arm(text, 6) for text in (*typed, "icpl:k=3,again=1")))
-    assert (earlier.public_ids, earlier.name) == (plan.public_ids, plan.name)
-    assert earlier.arms[2].label == "ICPL (again=1)"
-    long = "x" * 60
-    methods, _ = add_controls([f"{long}=icpl"], [], ["aa"], name_arms([parse_arm(f"{long}=icpl", 6)]))
-    assert methods == [f"{long}=icpl", "ICPL, repeated=icpl:again=1"]
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [("icpl", "is no contrast"), ("ICPL > ICPL", "with itself"), ("ICPL > Eureka", "is not compared")],
-)
-def test_a_contrast_that_says_nothing_is_refused(text: str, says: str) -> None:
-    arms = name_arms(parse_arm(one, 6) for one in METHODS)
-    with pytest.raises(ValueError, match=says):
-        parse_contrasts([text], arms, 6)
-
-
-def test_what_the_offline_writer_does_not_read_is_marked() -> None:
-    methods = ("icpl:k=3", "icpl:k=3,measures=true", "icpl_wo_rt:k=3", "icpl:k=3,judge.beta=0")
-    arms = name_arms(parse_arm(text, 12) for text in methods)  # four rounds: history is from the third on
-    contrasts = parse_contrasts(["icpl:k=3 vs icpl:k=3,measures=true", "ICPL w/o RT vs ICPL"], arms, 12)
-    plan = plan_of(*arms, contrasts=contrasts, candidates=12)
-    marked, seen = plan.contrasts
-    assert find_unread(plan) == [marked]
-    assert find_unread(replace(plan, contrasts=(seen, Contrast(plan.arms[3], plan.arms[0])))) == []
-    unwritten = [parse_arm(text, 12) for text in ("prefppo", "pebble")]
-    assert find_unread(plan_of(*unwritten, contrasts=(Contrast(*unwritten),))) == [], "no writer, so nothing to read"
-
-
 # --- findings -----------------------------------------------------------------------------------------------------
-
-
-def scores_of(plan: Plan, values: dict[tuple[str, int], list[float]]) -> list[Score]:
-    """By task and number of the arm, the score of each repetition."""
-    found = []
-    for task in plan.tasks:
-        for place, arm in enumerate(plan.arms):
-            results = [
-                Result(
-                    arm,
-                    task,
-                    i,
-                    plan.public_ids[0],
-                    "finished",
-                    i,
-                    (),
-                    0.0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0.0,
-                    0.0,
-                    **evaluated(score),
-                )
-                for i, score in enumerate(values.get((task, place), []))
-            ]
-            found.append(Score(arm, task, tuple(results)))
-    return found
-
-
-def evaluated(score: float) -> dict[str, Any]:
-    return {"evaluated": True, "retrained": (score,)}
-
-
-def test_a_contrast_is_tested_over_pairs_of_one_seed() -> None:
-    """Seven pairs, each 1 higher: 2 of 128 sign patterns are as extreme."""
-    plan = contrast_plan("ICPL > OpenLoop", experiments=7)
-    values = {("Cartpole", 0): [2.0, 3, 4, 5, 6, 7, 8], ("Cartpole", 1): [1.0, 2, 3, 4, 5, 6, 7]}
-    (found,) = findings.gather(plan, scores_of(plan, values), {}).findings
-    assert (found.count, found.difference, found.p) == (7, 1.0, 2 / 128) and found.corrected == found.p
-    assert found.verdict == "shown"
-    turned = findings.gather(plan, scores_of(plan, {key: [-v for v in own] for key, own in values.items()}), {})
-    assert turned.findings[0].verdict == "contradicted: the other way round"
-
-
-def test_the_correction_counts_every_planned_contrast() -> None:
-    methods = (*METHODS, "icpl_wo_rt:k=3")
-    plan = contrast_plan("ICPL > OpenLoop", "ICPL > ICPL w/o RT", methods=methods, experiments=7)
-    values = {("Cartpole", 0): [2.0, 3, 4, 5, 6, 7, 8], ("Cartpole", 1): [1.0, 2, 3, 4, 5, 6, 7]}
-    tested, waiting = findings.gather(plan, scores_of(plan, values), {}).findings
-    assert tested.corrected == 2 * 2 / 128 and waiting.verdict == "nothing yet: no pair is finished"
-
-
-def test_what_chance_alone_makes_is_no_finding() -> None:
-    """A/A differences are 3 and -4; a difference of 1 over two pairs is below their floor."""
-    methods = (*METHODS, "icpl:k=3,again=1")
-    plan = contrast_plan("ICPL > OpenLoop", "ICPL = OpenLoop", methods=methods)
-    values = {("Cartpole", 0): [10.0, 10.0], ("Cartpole", 1): [9.0, 9.0], ("Cartpole", 2): [7.0, 14.0]}
-    evidence = findings.gather(plan, scores_of(plan, values), {})
-    higher, equal = evidence.findings
-    assert evidence.noise == (3.0, -4.0)
-    assert higher.floor == noise_floor((3.0, -4.0), 2)
-    assert (
-        higher.verdict == "not shown: below the noise floor"
-        and equal.verdict == "not contradicted: below the noise floor"
-    )
-    assert "can show nothing, however large: 7 pairs are the fewest" in evidence.power_words
-
-
-def test_tasks_are_put_together_by_their_normalised_scores() -> None:
-    """On Ant 0 is 1 and 1 is 3, on Quadcopter -2 and -1; where Human and Sparse are equal a task is left out."""
-    plan = contrast_plan("ICPL > OpenLoop", tasks=("Ant", "Quadcopter", "Cartpole"), experiments=1)
-    references = {
-        **{("Ant", "Human"): (3.0, 3.0), ("Ant", "Sparse"): (1.0,)},
-        **{("Quadcopter", "Human"): (-1.0,), ("Quadcopter", "Sparse"): (-2.0,)},
-        **{("Cartpole", "Human"): (499.0,), ("Cartpole", "Sparse"): (499.0,)},
-    }
-    values = {("Ant", 0): [4.0], ("Ant", 1): [2.0], ("Quadcopter", 0): [-1.5], ("Quadcopter", 1): [-2.5]}
-    evidence = findings.gather(plan, scores_of(plan, {**values, ("Cartpole", 0): [1.0]}), references)
-    (found,) = evidence.findings
-    assert found.differences == {"Ant": (1.0,), "Quadcopter": (1.0,)}
-    assert found.pairs["Ant"] == ((1.5, 0.5),) and found.pairs["Quadcopter"] == ((0.5, -0.5),)
-    assert evidence.left_out == ("Cartpole",) and evidence.is_normalised
-    assert [one.name for one in evidence.aggregates] == ["ICPL", "OpenLoop", "Human", "Sparse"]
-    assert evidence.aggregates[0].interquartile_mean == 1.0 and evidence.aggregates[3].interquartile_mean == 0.0
-
-
-def test_power_says_what_a_plan_can_see() -> None:
-    said = findings.describe_power(15, 1, 0.4, "m/s")
-    assert said.startswith("With 15 pairs: 0.31 (m/s) in eight of ten cases")
-    assert "5 pairs, with 7 contrasts corrected for, this plan can show nothing" in findings.describe_power(
-        5, 7, 0.4, ""
-    )
 
 
 # --- the report and the page ----------------------------------------------------------------------------------------

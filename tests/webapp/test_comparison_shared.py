@@ -149,38 +149,38 @@ def test_a_report_from_before_seconds_on_a_gpu_were_known_is_read(tmp_path: Path
     assert len(found) == 2 and {result.gpu_seconds for result in found.values()} == {None}
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "words"),
-    [
-        ("experiments.csv", None, "No such file"),
-        ("rounds.csv", None, "No such file"),
-        ("experiments.csv", without_column("queries"), "experiments.csv has no queries"),
-        ("rounds.csv", without_column("public_id"), "rounds.csv has no public_id"),
-        ("experiments.csv", lambda text: text[:-3], "experiments.csv breaks off"),
-        ("experiments.csv", lambda text: text[: text.rindex(",", 0, -60)], "experiments.csv breaks off"),
-        ("experiments.csv", lambda text: text[: text.rindex("Cartpole")], "that experiments.csv lacks"),
-        ("rounds.csv", lambda text: text[: text.rindex("Cartpole")], "rounds.csv has 1 of the 2 rounds of"),
-        ("rounds.csv", lambda text: text.replace(",12.0,", ",twelve,", 1), "twelve"),
-        ("experiments.csv", lambda text: "", "experiments.csv has no task, method"),
-    ],
-)
-def test_a_folder_that_is_not_whole_is_refused_before_anything_runs(
-    tmp_path: Path, name: str, change: Any, words: str
-) -> None:
+WRONG: list[tuple[str, Any, str]] = [
+    ("experiments.csv", None, "No such file"),
+    ("rounds.csv", None, "No such file"),
+    ("experiments.csv", without_column("queries"), "experiments.csv has no queries"),
+    ("rounds.csv", without_column("public_id"), "rounds.csv has no public_id"),
+    ("experiments.csv", lambda text: text[:-3], "experiments.csv breaks off"),
+    ("experiments.csv", lambda text: text[: text.rindex(",", 0, -60)], "experiments.csv breaks off"),
+    ("experiments.csv", lambda text: text[: text.rindex("Cartpole")], "that experiments.csv lacks"),
+    ("rounds.csv", lambda text: text[: text.rindex("Cartpole")], "rounds.csv has 1 of the 2 rounds of"),
+    ("rounds.csv", lambda text: text.replace(",12.0,", ",twelve,", 1), "twelve"),
+    ("experiments.csv", lambda text: "", "experiments.csv has no task, method"),
+]
+"""A table, what happens to it, and what is said of it."""
+
+
+def test_a_folder_that_is_not_whole_is_refused_before_anything_runs(tmp_path: Path) -> None:
     plan = plan_of(experiments=1)
     for cell in plan.cells():
         finish(plan, cell, 1.0)
     report.write_report(plan, tmp_path)
     Experiment.objects.all().delete()
-    path = tmp_path / name
-    text = path.read_bytes().decode()
-    path.unlink()
-    if change:
-        assert change(text) != text
-        path.write_bytes(change(text).encode())
-    with pytest.raises(CommandError, match=re.escape(words)) as refused:
-        call_command(*WORDS, "--experiments", "2", "--with", str(tmp_path))
-    assert str(refused.value).startswith(f"--with {tmp_path}: ") and not Experiment.objects.exists()
+    for name, change, words in WRONG:
+        path = tmp_path / name
+        whole = path.read_bytes()
+        path.unlink()
+        if change:
+            assert change(whole.decode()) != whole.decode()
+            path.write_bytes(change(whole.decode()).encode())
+        with pytest.raises(CommandError, match=re.escape(words)) as refused:
+            call_command(*WORDS, "--experiments", "2", "--with", str(tmp_path))
+        assert str(refused.value).startswith(f"--with {tmp_path}: ") and not Experiment.objects.exists()
+        path.write_bytes(whole)
 
 
 def test_a_report_of_something_else_is_refused(tmp_path: Path) -> None:

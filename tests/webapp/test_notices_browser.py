@@ -20,6 +20,10 @@ person = rows.participant(study)
 rows.create_round(person)
 rows.open_training(person)
 out["path"] = person.get_absolute_url()
+other = rows.participant(rows.study(title="No notices"))
+rows.create_round(other)
+rows.open_training(other)
+out["without"] = other.get_absolute_url()
 """
 
 
@@ -32,19 +36,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def path(site: Site) -> str:
-    return str(site.python(PEOPLE)["path"])
+def paths(site: Site) -> dict[str, str]:
+    return site.python(PEOPLE)
 
 
 @pytest.fixture
-def page(site: Site, path: str) -> Iterator[Page]:
+def page(site: Site, paths: dict[str, str]) -> Iterator[Page]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**WHOLE_BROWSER)
         context = browser.new_context(base_url=site.url, timezone_id="Asia/Tokyo")
         context.set_default_timeout(WAIT)
         context.grant_permissions(["notifications"])
         opened = context.new_page()
-        opened.goto(path)
+        opened.goto(paths["path"])
         yield opened
         browser.close()
 
@@ -77,7 +81,7 @@ def test_a_push_shows_a_notification_and_a_failed_subscription_says_what_remains
     assert notes == [["Your next round is ready", "t", "/", page.url]]  # to no other site, and for this link alone
 
 
-def test_leaving_an_address_and_taking_it_back(page: Page, site: Site) -> None:
+def test_leaving_an_address_and_taking_it_back(page: Page, paths: dict[str, str]) -> None:
     page.get_by_label("Or by e-mail").fill("ada@example.org")
     page.get_by_label("Or by e-mail").press("Enter")
     page.get_by_text("We will write to a…@example.org").wait_for()
@@ -85,3 +89,5 @@ def test_leaving_an_address_and_taking_it_back(page: Page, site: Site) -> None:
     page.get_by_role("button", name="Delete my address").click()
     page.get_by_text("Your address is deleted").wait_for()
     assert page.get_by_label("Or by e-mail").input_value() == ""
+    page.goto(paths["without"])  # a study that sends none: a page that is open tells by itself
+    page.get_by_text("We will tell you here").wait_for()

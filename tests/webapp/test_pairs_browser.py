@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 from teachers.noisy import Teacher, compare
 from tests import short_training
 from tests.webapp.servers import processes
-from tests.webapp.sites import BROWSER, Site, serve
+from tests.webapp.sites import BROWSER, WEB_PROCESS, Site, serve
 
 pytestmark = pytest.mark.slow
 
@@ -84,8 +84,7 @@ for session in PairSession.objects.filter(status="open").select_related("request
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("pairs"), command) as site:
+    with serve(tmp_path_factory.mktemp("pairs"), WEB_PROCESS) as site:
         yield site
 
 

@@ -1,13 +1,10 @@
 """Problems as tasks: settings that fit them, what a model is told, sets as YAML, what is kept."""
 
 import html
-import itertools
 import re
 from pathlib import Path
 
 import pytest
-import yaml
-from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
@@ -20,49 +17,16 @@ from django.urls import reverse
 from llm.forms import form_of
 from llm.methods import OFFERED
 from tests.webapp import rows
-from webapp.archive import unpack
+from tests.webapp.problem_rows import PNG, SET, files, stored
 from webapp.base import zips
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
 from webapp.experiments.models import Experiment, LanguageModel, Request
 from webapp.experiments.models.loop_settings import TrainingStart, find_refused
-from webapp.problems import exchange, lookup, missing_files
-from webapp.problems.models import ATTACHMENT_TYPES, Attachment, Problem
+from webapp.problems import exchange, lookup
+from webapp.problems.models import Attachment, Problem
 
 pytestmark = pytest.mark.django_db
-
-SET = """
-format: 1
-problems:
-  - name: sum
-    title: A sum
-    subject: mathematics
-    statement: |
-      What is $1 + 2 + \\dots + 100$?
-    reference: Pair them.
-    answer: "5050"
-    attachments: [{file: figures/pairs.png, caption: Pairs}]
-  - name: add
-    title: Add two numbers
-    subject: programming
-    form: program
-    language: python
-    statement: Read two numbers, print their sum.
-    subtasks:
-      - number: 1
-        points: 30
-        cases: [{stdin: "1 2", expected: "3"}]
-      - number: 2
-        points: 70
-        cases:
-          - {stdin_file: tests/2.in, expected_file: tests/2.out}
-"""
-PNG = b"\x89PNG\r\n\x1a\n" + b"0" * 20
-PROGRAM = "format: 1\nproblems: [{name: a, title: t, statement: s, form: program"
-
-
-def files(text=SET):
-    return {"problems.yaml": text.encode(), "figures/pairs.png": PNG, "tests/2.in": b"10 20\n", "tests/2.out": b"30\n"}
 
 
 @pytest.fixture
@@ -93,52 +57,6 @@ def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
     assert add.points() == {1: 30, 2: 70} and add.metric == "share of points"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("format: 2\nproblems: []", "format: 1"),
-        ("- 1", "not a mapping"),
-        ("a: [", "cannot be read"),
-        ("a: &x [1]\nb: *x", "aliases"),
-        ("format: 1\nproblems: [{name: Bad Name, title: t, statement: s}]", "Small letters"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, secret: 1}]", "unknown fields secret"),
-        ("format: 1\nproblems: [{name: ant, title: t, statement: s}]", "robot's task has this name"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, attachments: [{file: no.png}]}]", "'no.png' is not"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, form: novel}]", "form"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{number: x}]}]", "number"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, tolerance: .nan}]", "tolerance: .* finite"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, cpu_seconds: .nan}]", "cpu_seconds: .* finite"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, memory_mb: .inf}]", "infinity"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{points: .nan}]}]", "points: .* finite"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{points: .inf}]}]", "points: .* finite"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, subtasks: [{cases: [{stdin: 007}]}]}]", "quotes"),
-        (f"{PROGRAM}, header: int f();}}]", "belong together"),
-        (f"{PROGRAM}, header: h, header_name: f.h, grader: g, language: python}}]", "Only C[+][+] programs"),
-        (f"{PROGRAM}, header: h, header_name: ../f.h, grader: g}}]", "A name such as guess.h"),
-        ("format: 1\nproblems: [{name: a, title: t, statement: s, checker: c}]", "Only programs have one"),
-        (f"{PROGRAM}, grader_file: no.cpp}}]", "'no.cpp' is not there"),
-        (f"{PROGRAM}, subtasks: [{{cases_in: cases}}]}}]", "no file in it ends in .in"),
-        ("a: 2026-13-40", "cannot be read"),
-        ("!!python/object/apply:os.system ['true']", "cannot be read"),
-    ],
-)
-def test_a_bad_set_is_refused_whole_and_says_why(text, said):
-    with pytest.raises(exchange.BadSet, match=said):
-        exchange.import_set(files(text))
-    assert not Problem.objects.exists()
-
-
-def test_empty_fields_are_empty_texts():
-    exchange.import_set(files("format: 1\nproblems: [{name: a, title: t, statement: s, reference: , answer: }]"))
-    text = "format: 1\nproblems: [{name: b, title: t, statement: s, subtasks: [{cases: [{stdin: , expected: ''}]}]}]"
-    (problem,) = exchange.import_set(files(text))
-    assert [(case.stdin, case.expected) for case in problem.test_cases()] == [("", "")]
-
-
-def stored():
-    return [path.name for path in (settings.DATA_DIR / "media").rglob("*") if path.is_file()]
-
-
 def test_files_leave_the_disk_with_their_rows(problems, django_capture_on_commit_callbacks):
     (attachment,) = Attachment.objects.all()
     with django_capture_on_commit_callbacks(execute=True):
@@ -151,25 +69,6 @@ def test_files_leave_the_disk_with_their_rows(problems, django_capture_on_commit
     with django_capture_on_commit_callbacks(execute=True):
         problems["sum"].delete()
     assert stored() == []
-
-
-def test_a_set_that_is_refused_leaves_no_file_behind():
-    bad = SET + "  - {name: Bad Name, title: t, statement: s}\n"
-    with pytest.raises(exchange.BadSet, match="Small letters"):
-        exchange.import_set(files(bad))
-    assert stored() == []
-
-
-def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(exchange, "MOST_BYTES", 1000)
-    with pytest.raises(exchange.BadSet, match="more than"):
-        exchange.read_bytes("set.zip", zips.pack({"problems.yaml": b"0" * 2000}))
-    with pytest.raises(exchange.BadSet, match="no readable ZIP"):
-        exchange.read_bytes("set.zip", b"PK nothing")
-    damaged = bytearray(zips.pack({"problems.yaml": bytes(range(256))}))
-    damaged[44:60] = bytes(16 * [255])
-    with pytest.raises(exchange.BadSet, match="no readable ZIP"):
-        exchange.read_bytes("set.zip", bytes(damaged))
 
 
 def test_a_model_is_told_the_problem_and_never_the_reference_or_a_case(problems):
@@ -359,13 +258,6 @@ def test_cases_that_were_kept_with_other_ends_of_lines_are_read_and_exported_wit
     assert b"\\r" not in exchange.export_set(Problem.objects.filter(name="add"))["problems.yaml"]
 
 
-def test_a_set_from_windows_is_kept_with_ends_of_lines_as_everywhere():
-    exchange.import_set({**files(), "tests/2.in": b"10\r\n20\r\n"})
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT stdin FROM problems_testcase WHERE subtask = 2")
-        assert cursor.fetchone() == ("10\n20\n",)
-
-
 def test_files_are_opened_in_the_admin_by_those_who_may_see_problems(admin_client, client, problems):
     attachment = Attachment.objects.get()
     page = admin_client.get(f"/admin/problems/problem/{attachment.problem_id}/change/").content.decode()
@@ -382,31 +274,6 @@ def test_files_are_opened_in_the_admin_by_those_who_may_see_problems(admin_clien
 def test_the_forms_of_experiments_offer_problems(admin_client, problems):
     page = admin_client.get("/admin/experiments/experiment/add/")
     assert page.status_code == 200 and b'<option value="add">Add two numbers</option>' in page.content
-
-
-def test_the_example_set_is_imported_and_its_program_cases_are_right():
-    folder = Path(__file__).parents[2] / "examples" / "problems"
-    assert len(exchange.import_set(exchange.read_path(folder))) == 5
-    (guess,) = [
-        entry
-        for entry in yaml.safe_load(exchange.export_set(Problem.objects.all())["problems.yaml"])["problems"]
-        if entry["name"] == "hidden-number"
-    ]
-    assert guess["header_name"] == "guess.h" and "int main()" in guess["grader"] and "argv" not in guess["header"]
-    assert [case["expected"] for case in guess["subtasks"][1]["cases"]] == ["20\n", "20\n"]
-    with pytest.raises(exchange.BadSet, match="send a .zip"):
-        missing_files.list_missing({"problems.yaml": (folder / "problems.yaml").read_bytes()})
-    grader = f"{PROGRAM}, grader_file: g.cpp}}]"
-    assert missing_files.list_missing(files(grader)) == ["g.cpp"]
-    plateau = Problem.objects.get(name="longest-plateau")
-    for case in plateau.test_cases():
-        numbers = [int(x) for x in case.stdin.split()[1:]]
-        runs = [(value, len(list(group))) for value, group in itertools.groupby(numbers)]
-        best = max(min(length + 1, len(numbers)) for _, length in runs)
-        joined = [
-            a + 1 + c for (x, a), (_, b), (y, c) in zip(runs, runs[1:], runs[2:], strict=False) if b == 1 and x == y
-        ]
-        assert int(case.expected) == max([best, *joined])
 
 
 @pytest.mark.parametrize(
@@ -429,30 +296,3 @@ def test_example_problems_by_one_click(admin_client):
     Problem.objects.exclude(name="staircase").first().delete()
     admin_client.post(address)
     assert Problem.objects.get(name="staircase").title == "Mine now", "what exists stays"
-
-
-@pytest.mark.parametrize("name", ["a.svg", "a.html", "a.exe", "a", "a.png.js"])
-def test_files_that_a_browser_might_run_are_refused(name):
-    text = f"format: 1\nproblems: [{{name: a, title: t, statement: s, attachments: [{{file: {name}}}]}}]"
-    with pytest.raises(exchange.BadSet, match="cannot be taken"):
-        exchange.import_set({"problems.yaml": text.encode(), name: b"<script>"})
-    assert not Attachment.objects.exists()
-
-
-def test_exports_take_what_problems_take():
-    assert set(ATTACHMENT_TYPES) == set(unpack.MAGIC) - {".mp4"}
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("a: &a [1]\nb: *a", "aliases"),
-        ("[" * 5000, "nested"),
-        ("- " * 5000, "nested"),
-        ("format: 1\nproblems: [" + "{a: [1, 2]}, " * 60_000 + "]", "more than 100,000 values"),  # it took 40 s
-        ("x" * (exchange.MOST_YAML + 1), "more than 4 MB"),
-    ],
-)
-def test_yaml_that_is_small_and_becomes_large_is_refused(text, reason):
-    with pytest.raises(exchange.BadSet, match=reason):
-        exchange.import_set({"problems.yaml": text.encode()})

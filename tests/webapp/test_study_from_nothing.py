@@ -17,12 +17,11 @@ from django.utils.translation import gettext
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.webapp.analysis import NOTEBOOK, run_analysis
-from tests.webapp.sites import BROWSER, Site, serve
+from tests.webapp.sites import BROWSER, WEB_PROCESS, Site, serve
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 """The walk takes two minutes of processor time; others hold its parts."""
 
-expect.set_options(timeout=120_000)
 
 MOST_CLICKS = 40
 MOST_ROUNDS = 5
@@ -80,8 +79,7 @@ GERMAN_TITLE = "Wie Menschen Roboter beurteilen"
 
 @pytest.fixture
 def site(tmp_path_factory):
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("site"), command, PREFINE_UNDO_SECONDS="600") as site:
+    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS, PREFINE_UNDO_SECONDS="600") as site:
         yield site
 
 

@@ -1,16 +1,14 @@
 """A/B votes in a real headless Chromium: a whole way by keyboard alone, and on a phone."""
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.webapp.servers import wait_for
-from tests.webapp.sites import BROWSER, serve
+from tests.webapp.sites import WEB_PROCESS, serve
 
 pytestmark = pytest.mark.slow
 
 TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
-SECONDS = 60_000
-expect.set_options(timeout=SECONDS)
 MADE = """
 from tests.webapp import poll_rows
 poll = poll_rows.poll(pairs=2, ask_strength=True, allow_tie=True)
@@ -41,36 +39,15 @@ out["votes"] = [[v.choice, v.strength, v.client] for v in Vote.objects.order_by(
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("site"), command) as site:
+    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS) as site:
         yield site
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        yield browser
-        browser.close()
-
-
-def opened(chromium, site, address, complaints, **options):
-    page = chromium.new_context(**options).new_page()
-    page.set_default_timeout(SECONDS)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
-    page.on("request", lambda asked: None if asked.url.startswith(site.url) else complaints.append(asked.url))
-    page.goto(site.url + address)
-    return page
-
-
-def test_two_people_vote_by_keyboard_and_by_touch(chromium, site):
-    complaints = []
+def test_two_people_vote_by_keyboard_and_by_touch(visit, site):
     by_keyboard, by_touch = site.python(MADE)["people"]
-    _keyboard(opened(chromium, site, by_keyboard, complaints, viewport={"width": 1280, "height": 800}))
+    _keyboard(visit(by_keyboard))
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    _touch(opened(chromium, site, by_touch, complaints, **phone))
-    assert not complaints
+    _touch(visit(by_touch, **phone))
     votes = site.python(SAID)["votes"]
     assert [vote[:2] for vote in votes] == [["right", 2], ["same", None], ["left", 3], ["left", 1]]
     assert votes[0][2]["plays"] >= 1 and votes[0][2]["decide_ms"] > 0
@@ -137,14 +114,13 @@ def _touch(page):
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
 
 
-def test_answers_are_read_side_by_side_and_on_a_phone_below_each_other(chromium, site):
+def test_answers_are_read_side_by_side_and_on_a_phone_below_each_other(visit, site):
     """They come from two whole experiments, whose model is simulated behind a real server."""
-    complaints = []
     made = site.python(READ)
     assert made["refused"] == []
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     for address, options in zip(made["people"], ({"viewport": {"width": 1440, "height": 900}}, phone), strict=True):
-        page = opened(chromium, site, address, complaints, **options)
+        page = visit(address, **options)
         page.get_by_role("checkbox").check()
         page.get_by_role("button", name="Agree and begin").click()
         expect(page.locator(".answer .final-answer .katex")).to_have_count(2)
@@ -159,6 +135,5 @@ def test_answers_are_read_side_by_side_and_on_a_phone_below_each_other(chromium,
         expect(page.locator(".answer.is-chosen")).to_have_attribute("data-letter", "B")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
-    assert not complaints
     votes = site.python(SAID)["votes"]
     assert [vote[0] for vote in votes[-2:]] == ["right", "right"] and votes[-1][2]["decide_ms"] > 0

@@ -14,7 +14,6 @@ from tests.webapp.sites import BROWSER, serve
 
 pytestmark = pytest.mark.slow
 
-expect.set_options(timeout=120_000)
 PAUSED = "[...document.querySelectorAll('.tile video')].map((video) => video.paused)"
 SLOWLY = {"timeout": 400_000}
 MOST_TABS = 60

@@ -5,11 +5,10 @@ import re
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from tests.webapp.sites import BROWSER, PATIENCE, serve
+from tests.webapp.sites import BROWSER, PATIENCE, WEB_PROCESS, serve
 
 pytestmark = pytest.mark.slow
 
-expect.set_options(timeout=120_000)
 
 STAFF = """
 from django.conf import settings
@@ -23,8 +22,7 @@ out["cookie"] = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[s
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
-    with serve(tmp_path_factory.mktemp("site"), command) as site:
+    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS) as site:
         yield site
 
 
