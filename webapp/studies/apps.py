@@ -21,11 +21,11 @@ def find_arms(problem: Any, **_: Any) -> tuple[str, list[str]]:
 
 def find_asking_arms(prompt_sets: Any, **_: Any) -> tuple[str, list[tuple[int, str]]]:
     """(a set's primary key, name) of the arms that chose these prompts."""
-    return "arm", name_arms(prompt_set__in=prompt_sets)
+    return "arm", [(key, name) for key, name in name_arms(prompt_set__in=prompt_sets) if key]
 
 
-def name_arms(**conditions: Any) -> list[tuple[int, str]]:
-    """(primary key of the set of prompts, name) of each arm."""
+def name_arms(**conditions: Any) -> list[tuple[int | None, str]]:
+    """(primary key of its set of prompts or None, name) of each arm."""
     from webapp.studies.models import Arm
 
     arms = Arm.objects.filter(**conditions).select_related("study").order_by("pk")
