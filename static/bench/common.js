@@ -1,4 +1,4 @@
-// What every page of the bench does: times that count by themselves, dialogs that open and close.
+// What every page of the bench does: times that count by themselves, dialogs that open and close, links that are copied.
 "use strict";
 
 (() => {
@@ -31,7 +31,31 @@
     video.play().catch(() => {}); // another clip was chosen before this one began
   };
 
+  /** Without https a browser has no clipboard for scripts; a marked text can be copied all the same. */
+  const copyMarked = (text) => {
+    const field = document.createElement("textarea");
+    field.value = text;
+    document.querySelector("main").append(field);
+    field.select();
+    const done = document.execCommand("copy");
+    field.remove();
+    return done;
+  };
+  /** Copies a link, or all of the table's with their people, a line each; the button says whether it did. */
+  const copy = async (button) => {
+    const rows = button.closest("table")?.querySelectorAll("tbody tr") || [];
+    const lines = [...rows].map((row) => `${row.querySelector("th").textContent}\t${row.querySelector("[data-copy]").dataset.copy}`);
+    const text = button.dataset.copy || lines.join("\n");
+    const done = navigator.clipboard ? await navigator.clipboard.writeText(text).then(() => true, () => false) : copyMarked(text);
+    button.dataset.label ||= button.textContent;
+    button.textContent = done ? "Copied" : "Not copied";
+    button.focus();
+    setTimeout(() => { button.textContent = button.dataset.label; }, 2000);
+  };
+
   document.addEventListener("click", (event) => {
+    const copied = event.target.closest("[data-copy], [data-copy-all]");
+    if (copied) copy(copied);
     const opener = event.target.closest("[data-open]");
     if (opener) { event.preventDefault(); document.getElementById(opener.dataset.open).showModal(); }
     const open = event.target.closest("[data-close]")?.closest("dialog[open]");

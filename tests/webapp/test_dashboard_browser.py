@@ -287,3 +287,30 @@ def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(site,
     search.fill("Kettle")
     search.press("Enter")
     expect(page).to_have_url(f"{site[0]}/bench/tasks/Kettle/")
+
+
+INVITE = """
+import django; django.setup()
+from tests.webapp import rows
+study = rows.study()
+people = [rows.participant(study, consented=False, label=label) for label in ("P01", "P02")]
+print(study.pk, *(person.get_absolute_url() for person in people))
+"""
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_links_are_copied_one_by_one_and_all(site, page, secure):
+    address, environment, _ = site
+    study, *links = script(INVITE, environment).split()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}/bench/studies/{study}/")
+    read = page.evaluate_handle("navigator.clipboard")  # a site without https has none for its scripts
+    if not secure:
+        page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+    button = page.get_by_role("button", name="Copy the link of P02")
+    button.click()
+    expect(button).to_have_text("Copied")
+    assert read.evaluate("it => it.readText()") == f"{address}{links[1]}"
+    page.get_by_role("button", name="Copy all").click()
+    expect(page.locator("[data-copy-all]")).to_have_text("Copied")
+    assert read.evaluate("it => it.readText()") == f"P01\t{address}{links[0]}\nP02\t{address}{links[1]}"

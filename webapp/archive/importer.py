@@ -92,7 +92,14 @@ def _write_rows(package: Package, writer: RowWriter, by: str, sha256: str, repor
         raise Refused(f"The retention period of its people's data was over on {on:%-d %B %Y}: it may not be kept here.")
     versions = package.read_json("versions.json", MOST_VERSIONS)
     audit = list(_read_audit(package))
-    Origin.objects.create(study=study, sha256=sha256, versions=versions, audit=audit, changed=writer.changed)
+    Origin.objects.create(
+        study=study,
+        sha256=sha256,
+        versions=versions,
+        audit=audit,
+        changed=writer.changed,
+        prompts_left_out=writer.left_out[PROMPT_SETS],
+    )
     Imported.objects.bulk_create([Imported(experiment_id=pk) for pk in writer.keys["experiments.Experiment"].values()])
     record(by, "imported study", study, sha256=sha256)
     for row in PromptSet.objects.filter(pk__in=writer.keys[PROMPT_SETS].values()):

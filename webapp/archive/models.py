@@ -108,6 +108,8 @@ class Origin(models.Model):
     """Rows of the other installation's audit log, which this installation's log cannot vouch for."""
     changed = models.JSONField(default=dict)
     """Model -> primary key -> {field: its value in the zip}, where the import changed it so that nothing runs."""
+    prompts_left_out = models.PositiveIntegerField(default=0, db_default=0)
+    """Sets of prompts that did not come along, because who imported it may not upload any."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -21,6 +21,8 @@ STAGING = "import-"
 """The prefix of temporary folders and files of imports by earlier versions."""
 OLD_SECONDS = 3600
 """Younger files may belong to a row that is about to be committed."""
+OLD_COPY_SECONDS = 24 * 3600
+"""The same for the films of a vote, which are all copied before it opens: many take longer than an hour."""
 ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
 FILE = re.compile(rf"(?:{STAGING})?{ID}\.(?:mp4|jpg|zip|part)")
 ATTACHED = re.compile(rf"(?:{STAGING})?{ID}(?:\.[^.]{{1,7}})?")
@@ -31,11 +33,11 @@ def delete_orphans(dry_run: bool = False) -> list[str]:
     """Delete these files and return their names; with `dry_run` delete nothing."""
     found = []
     for name in _find_orphans():  # deleted as soon as found: an import that is retried may write it again
-        age = store.age(name)
-        if age is not None and age > OLD_SECONDS:
+        age, old = store.age(name), OLD_COPY_SECONDS if name.startswith("votes/") else OLD_SECONDS
+        if age is not None and age > old:
             found.append(name)
             if not dry_run:  # a file that cannot be deleted now is tried again later
-                store.delete_old(name, OLD_SECONDS)
+                store.delete_old(name, old)
     if not dry_run:
         store.delete_unfinished(OLD_SECONDS)
         scratch.delete_old_temporary(OLD_SECONDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import uuid
+from collections import Counter
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -47,6 +48,8 @@ class RowWriter:
         self.tables = tables
         self.leave_out = leave_out
         """Models whose rows are checked and not written; links to them are empty."""
+        self.left_out = Counter[str]()
+        """Model -> how many rows were left out."""
         self.keys: dict[str, dict[int, int]] = {name: {} for name in tables}
         """Model -> id in the package -> primary key here."""
         self._waiting_links: list[tuple[str, int, str, int]] = []
@@ -67,7 +70,9 @@ class RowWriter:
             if row.get("id") != expected:
                 raise Refused(f"{place}: row {expected} says that it is row {str(row.get('id'))[:20]}.")
             incoming = self._build_row(table, row, expected, f"{place}, row {expected}")
-            if model not in self.leave_out and not self._find_shared(table, incoming, f"{place}, row {expected}"):
+            if model in self.leave_out:
+                self.left_out[model] += 1
+            elif not self._find_shared(table, incoming, f"{place}, row {expected}"):
                 batch.append(incoming)
             if len(batch) == BATCH:
                 self._save(table, batch, keys)

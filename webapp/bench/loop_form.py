@@ -19,7 +19,7 @@ from webapp.problems import lookup
 from webapp.problems.media import get_medium
 
 PROMPTS_HELP = (
-    'The words in which language models are asked. Administrators upload sets on the page <a href="{}">Prompts</a>. As '
+    'Language models are asked in these words. Administrators upload sets on the page <a href="{}">Prompts</a>. As '
     "installed: Prefine’s own, or those of PREFINE_PROMPTS."
 )
 

@@ -23,6 +23,7 @@ from webapp.audit import record
 from webapp.base.http import HtmxHttpRequest
 from webapp.base.store import store
 from webapp.bench.form_fields import set_rows
+from webapp.experiments import prompt_sets
 from webapp.review.media import respond_with_range
 from webapp.studies.models import Participant, Study
 
@@ -59,8 +60,9 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
     may_export = request.user.has_perm(EXPORT)
     context = {
         "rows": rows,
-        "imports": Import.objects.all()[:20],
+        "imports": Import.objects.select_related("study__origin")[:20],
         "may_import": request.user.has_perm(IMPORT),
+        "may_upload_prompts": request.user.has_perm(prompt_sets.UPLOAD),
         "exports": Export.objects.filter(study=None)[:20] if may_export else (),
         "may_export": may_export,
     }

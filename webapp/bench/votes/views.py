@@ -45,6 +45,8 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     lifecycle.close_full_polls()
     row = get_object_or_404(Poll, public_id=public_id)
+    if request.htmx and row.status == Poll.Status.CLOSED:
+        return HttpResponse(headers={"HX-Refresh": "true"})  # the page of an open vote asks again and again
     people = Evaluator.objects.filter(poll=row).order_by("pk")
     done = lifecycle.count_complete(row)
     begun = people.filter(consented_at__isnull=False, finished_at=None, withdrawn_at=None).count()
