@@ -75,6 +75,20 @@
     }
   }
 
+  /** What the times of opening and closing, which are UTC, are on the clock of who reads this. */
+  function tellLocalTimes() {
+    const said = document.getElementById("local-times");
+    if (!said) return;
+    const parts = Object.entries({ opens_at: "it opens", closes_at: "it closes" }).map(([name, does]) => {
+      const moment = new Date(`${form.elements[name].value}Z`);
+      return Number.isNaN(moment.getTime()) ? "" : `${does} ${moment.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}`;
+    }).filter(Boolean);
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    said.textContent = parts.length ? `In your time zone (${zone}) ${parts.join(", and ")}.` : "";
+  }
+
+  tellLocalTimes();
+  form.addEventListener("input", tellLocalTimes);
   showLanguages();
   form.addEventListener("change", showLanguages);
   form.addEventListener("input", () => {

@@ -37,9 +37,9 @@ out["study"] = start_study("Cartpole", ["icpl"], None).pk
 """
 
 
-def open_page(cookie, playwright):
+def open_page(cookie, playwright, **values):
     browser = playwright.chromium.launch(**BROWSER)
-    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce", **values)
     context.set_default_timeout(PATIENCE)
     context.add_cookies([cookie])
     context.set_default_timeout(120_000)
@@ -96,3 +96,15 @@ def test_a_start_is_offered_for_the_tasks_that_have_it_alone(site, cookie):
         expect(stays_up).to_be_disabled()
         expect(start).to_have_value("random")
         page.context.browser.close()
+
+
+def test_times_are_told_on_the_clock_of_who_reads_them(site, cookie):
+    with sync_playwright() as playwright:
+        page = open_page(cookie, playwright, timezone_id="America/New_York")
+        page.goto(f"{site.url}/bench/studies/{site.python(DRAFT)['study']}/setup/end/")
+        told = page.locator("#local-times")
+        expect(told).to_have_text("")
+        page.get_by_label("Opens at (UTC)").fill("2027-07-01T02:30")
+        expect(told).to_have_text("In your time zone (America/New_York) it opens 30 Jun 2027, 22:30.")
+        page.get_by_label("Closes at (UTC)").fill("2027-07-09T16:00")
+        expect(told).to_contain_text(", and it closes 9 Jul 2027, 12:00.")
