@@ -125,6 +125,7 @@ NO_PAGES = {
     "bench:example_problems",
     "bench:delete_pilots",
     "bench:drain_worker",
+    "bench:examine_site",
     "bench:download_winner",
     "bench:lineage_table",
     "bench:learn_on",

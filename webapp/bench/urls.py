@@ -9,7 +9,7 @@ from webapp.bench.comparisons import alignment
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import prompt_pages, single_exports
 from webapp.bench.data import views as data
-from webapp.bench.experiments import example_problems, time_left, worker_page
+from webapp.bench.experiments import example_problems, site_check, time_left, worker_page
 from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import views as experiments
 from webapp.bench.studies import gold, gold_pairs, languages, pilots, prolific_page, wizard
@@ -121,6 +121,7 @@ experiment_patterns = [
     path("time-left/", time_left.page, name="time_left"),
     path("time-left/time-left.<str:ending>", time_left.figure, name="time_left_figure"),
     path("workers/", worker_page.page, name="workers"),
+    path("workers/site-check/", site_check.examine, name="examine_site"),
     path("workers/<int:pk>/drain/", worker_page.drain, name="drain_worker"),
     path("tasks/", experiments.tasks, name="tasks"),
     path("tasks/example-problems/", example_problems.make_examples, name="example_problems"),

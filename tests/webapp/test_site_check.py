@@ -1,0 +1,50 @@
+"""The doctor on the page of the workers."""
+
+import subprocess
+
+import pytest
+from django.urls import reverse
+
+from tests.webapp.test_roles import account, signed_in
+from webapp.accounts import roles
+from webapp.bench.experiments import site_check
+from webapp.bench.experiments.site_check import Finding
+
+ADDRESS = "/bench/workers/site-check/"
+
+
+@pytest.mark.slow
+def test_the_doctor_says_each_finding_as_json(tmp_path, monkeypatch):
+    """A real run, without a database: what it depends on is away, and it says so."""
+    monkeypatch.setenv("PREFINE_DATA", str(tmp_path))
+    monkeypatch.setenv("PREFINE_DATABASE_URL", "postgres://nobody:x@127.0.0.1:9/none")
+    found = {one.about: one for one in site_check.run_doctor()}
+    assert found["database"].state == "fail" and found["database"].advice
+    assert found["migrations"].text == "not looked at, because the database is away"
+    assert found["ffmpeg"].state == "ok" and found["disk"].look in site_check.LOOKS.values()
+
+
+@pytest.mark.django_db
+def test_what_fails_comes_first(staff, monkeypatch):
+    found = [Finding("disk", "ok", "1 GB is free", ""), Finding("clock", "fail", "<9 s away>", "keep it in time")]
+    monkeypatch.setattr(site_check, "run_doctor", lambda: found)
+    page = staff.post(ADDRESS).text
+    assert page.index("&lt;9 s away&gt;") < page.index("1 GB is free") and "keep it in time" in page
+
+
+@pytest.mark.django_db
+def test_a_doctor_that_does_not_end_is_told(staff, monkeypatch):
+    def hang():
+        raise subprocess.TimeoutExpired("doctor", site_check.SECONDS)
+
+    monkeypatch.setattr(site_check, "run_doctor", hang)
+    assert "broke off: TimeoutExpired" in staff.post(ADDRESS).text
+
+
+@pytest.mark.django_db
+def test_only_administrators_look(monkeypatch):
+    monkeypatch.setattr(site_check, "run_doctor", list)
+    experimenter = signed_in(account(role=roles.Role.EXPERIMENTER))
+    assert experimenter.post(ADDRESS).status_code == 403
+    assert "Look now" not in experimenter.get(reverse("bench:workers")).text
+    assert "Look now" in signed_in(account("root", roles.Role.ADMINISTRATOR)).get(reverse("bench:workers")).text
