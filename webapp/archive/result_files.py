@@ -25,8 +25,8 @@ RESULTS = {
     "seed": ("whole number", "", "Seed of the experiment."),
     "score": ("number", "metric of the task", "Score of the winner's final policy or answer by the hidden metric."),
     "best_score": ("number", "metric of the task", "Highest mean of an interval of the winner's training (RTS)."),
-    "preferred": ("whole number", "", "A/B votes that preferred the winner; of closed and unblinded votes only."),
-    "compared": ("whole number", "", "A/B votes that preferred the winner or the other side."),
+    "preferred": ("whole number", "", "Votes on pairs that preferred the winner; of closed and unblinded votes only."),
+    "compared": ("whole number", "", "Votes on pairs that preferred the winner or the other side."),
     "rounds": ("whole number", "", "Rounds that were judged."),
     "choices": ("whole number", "", "Confirmed choices, with that of the winner; or answers to pairs."),
     "drawn": (

@@ -33,7 +33,7 @@ groups <- list()
 for (task in unique(counted$task)) {
   groups[[paste("Final score of the winner,", task)]] <- values_by_arm(counted[counted$task == task, ], "score")
 }
-groups[["Preferred in A/B votes"]] <- values_by_arm(counted, "preferred_share")
+groups[["Preferred in votes on pairs"]] <- values_by_arm(counted, "preferred_share")
 scores <- codebook[codebook$kind == "Score", ]
 for (at in seq_len(nrow(scores))) {
   name <- paste0(sub(",.*", "", scores$question[at]), " (", scores$variable[at], "): ", scores$questionnaire[at])

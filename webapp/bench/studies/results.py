@@ -31,7 +31,7 @@ class Measure:
 
 PREFERRED = Measure(
     "preferred",
-    "Preferred in A/B votes",
+    "Preferred in votes on pairs",
     "share of votes",
     lambda result: result.preferred_share,
     (0, 1),
