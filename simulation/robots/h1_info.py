@@ -35,7 +35,7 @@ QUICK = Preset(
     hidden=(128, 128),
     activation="silu",
     kl_target=0.016,
-    initial_std=0.06,
+    initial_std=0.15,
     reward_scale=0.1,
     gamma=0.98,
 )

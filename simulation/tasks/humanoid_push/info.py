@@ -27,4 +27,5 @@ INFO = TaskInfo(
     reasons_worst=h1.WORST,
     presets=h1.PRESETS,
     average_over_worlds=True,
+    revision=2,
 )

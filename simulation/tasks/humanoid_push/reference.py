@@ -13,7 +13,7 @@ def compute_reward(
 ) -> Tuple[Tensor, Dict[str, Tensor]]:
     # it stands upright
     standing = torch.exp(-2.303 * ((1.6 - head_height).clamp(min=0.0) / 0.4) ** 2)
-    stand = 0.4 * standing * torso_upright.clamp(min=0.0)
+    stand = 0.3 * standing * torso_upright.clamp(min=0.0)
 
     # a hand goes to the side of the box from which it is pushed to its goal
     apart = goal - box
@@ -21,9 +21,9 @@ def compute_reward(
     behind = box - 0.15 * apart / gap.clamp(min=0.05).unsqueeze(-1)
     left = torch.norm(left_hand_position - behind, dim=-1)
     right = torch.norm(right_hand_position - behind, dim=-1)
-    reach = 0.2 * (1.0 - torch.tanh(2.0 * torch.minimum(left, right)))
+    reach = 1.0 - torch.tanh(2.0 * torch.minimum(left, right))
 
     # the box comes to its goal
-    near = 1.0 - torch.tanh(4.0 * gap)
-    arrived = 100.0 * (gap < 0.05).float()
+    near = 2.0 * (1.0 - torch.tanh(4.0 * gap))
+    arrived = 300.0 * (gap < 0.05).float()
     return stand + reach + near + arrived, {"stand": stand, "reach": reach, "near": near, "arrived": arrived}

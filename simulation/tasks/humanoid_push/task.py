@@ -17,10 +17,11 @@ HEIGHT = 1.0
 
 
 class Task(H1):
-    """A box on a table before the robot. A fall ends nothing."""
+    """A box on a table before the robot."""
 
     columns = 2
     palms_down = True
+    lowest = 0.6
 
     def begin(self, env: Worlds) -> None:
         """A goal up to 0.3 m behind the box and 0.5 m to either side."""

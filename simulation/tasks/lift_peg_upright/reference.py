@@ -14,9 +14,9 @@ def compute_reward(
     upright = torch.abs(2.0 * (x * z - w * y))
     tilt = torch.acos(upright.clamp(max=1.0))
     off = torch.abs(obj_pos[:, 2] - 0.12)
-    turn = is_grasped * (3.0 * (1.0 - tilt / 1.571) + 1.0 - torch.tanh(5.0 * tilt))
+    turn = is_grasped * (6.0 * (1.0 - tilt / 1.571) + 1.0 - torch.tanh(5.0 * tilt))
     rise = is_grasped * (1.0 - torch.clamp(off / 0.095, max=1.0) + 1.0 - torch.tanh(50.0 * off))
 
     done = (upright > 0.9968) & (off < 0.005)
-    total_reward = torch.where(done, torch.full_like(upright, 15.0), reach + is_grasped + turn + rise)
+    total_reward = torch.where(done, torch.full_like(upright, 20.0), reach + is_grasped + turn + rise)
     return total_reward, {"reach": reach, "grasp": is_grasped, "turn": turn, "rise": rise, "done": done.float()}

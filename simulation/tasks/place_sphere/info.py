@@ -29,6 +29,6 @@ INFO = TaskInfo(
     metric="share of episodes that end with the ball at rest in the tray, let go",
     reasons_best=table.HOLDS_BEST,
     reasons_worst=table.HOLDS_WORST,
-    presets={"quick": table.QUICK, "paper-sac": table.PAPER_SAC},
+    presets={"quick": table.QUICK_GRASP, "paper-sac": table.PAPER_SAC},
     revision=2,
 )
