@@ -67,3 +67,14 @@ def test_an_open_study_lacks_nothing(staff):
     study = rows.study()
     page = text(staff.get(reverse("bench:study_step", args=[study.pk, "compare"])))
     assert study.status == "open" and "missing" not in page
+
+
+def test_going_on_meanwhile_is_offered_where_people_answer_pairs(staff):
+    study = rows.study(status="draft")
+    address = reverse("bench:study_step", args=[study.pk, "people"])
+    assert "Go on meanwhile" not in text(staff.get(address))
+    Study.objects.filter(pk=study.pk).update(interleaved=True)  # as it was set stays to be seen, and to be unset
+    assert "Go on meanwhile" in text(staff.get(address))
+    Study.objects.filter(pk=study.pk).update(interleaved=False)
+    rows.arm(study, "pairs", method="prefppo", k=1, n=1)
+    assert "Go on meanwhile" in text(staff.get(address))

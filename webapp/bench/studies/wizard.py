@@ -218,6 +218,7 @@ def _make_context(request: HttpRequest, study: Study, name: str, forms: Forms | 
             "site": get_site_address(request),
             "link_parameters": recruitment.make_link_parameters(study),
             "code_types": prolific.list_code_types(study),
+            "asks_pairs": any(arm.asks_pairs for arm in study.arms.all()),
             "attention": duration.estimate_attention(study, wizard_check.measure_judging()),
         }
     if name == "texts":
