@@ -135,7 +135,11 @@ def fails_everywhere(calm: Experiment, kind: type[Patient], model: Callable[[lis
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=name_case)
+@pytest.mark.parametrize(
+    "case",
+    [case if case in without_options(WRITING) else pytest.param(case, marks=pytest.mark.exhaustive) for case in CASES],
+    ids=name_case,
+)
 def test_every_call_of_every_method_may_fail_and_is_bought_once(case: tuple[str, dict[str, Any]]) -> None:
     calm = Experiment(**small(*case))
     calm.run()

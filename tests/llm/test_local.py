@@ -89,6 +89,7 @@ def test_other_questions_are_answered_by_rules_without_loading_anything():
     assert "not a language model" in reply.text and reply.cost == 0.0
 
 
+@pytest.mark.exhaustive  # test_real_servers.py asks a real model, too
 @pytest.mark.skipif(bool(real.missing("xllamacpp")), reason=f"not installed: {real.missing('xllamacpp')}")
 def test_a_real_model_designs_valid_rewards():
     model = LocalWriter(real.gguf())

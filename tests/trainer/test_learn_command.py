@@ -61,7 +61,7 @@ def test_a_copy_of_a_policy_that_ends_half_way_is_not_taken_for_it(tmp_path, mon
     assert list((tmp_path / "out").iterdir()) == []
 
 
-@pytest.mark.parametrize("option", ["--reward", "--prior"])
+@pytest.mark.parametrize("option", ["--reward", pytest.param("--prior", marks=pytest.mark.exhaustive)])
 def test_a_program_that_cannot_run_is_refused_with_its_fault(option, tmp_path, capsys):
     program = tmp_path / "broken.py"
     program.write_text(catalog.reference_reward("Cartpole").replace("return", "import os\n    return"))
@@ -91,6 +91,7 @@ def test_what_cannot_be_done_is_said_in_one_line(given, message, capsys, tmp_pat
     assert message in said and said.count("\n") == 1
 
 
+@pytest.mark.exhaustive  # test_preference_methods.py trains and films so by the command line, too
 def test_it_trains_films_and_says_where_its_sessions_are(tmp_path):
     options = ["--task", "Cartpole", "--queries", "2", "--segment", "8", "--beside", "--iterations", "4"]
     options += ["--override", "worlds=16", "--override", "horizon=16", "--out", str(tmp_path / "out")]

@@ -111,7 +111,7 @@ def main(seconds: float, port: int, seed: int) -> None:
         row.refresh_from_db()
         for voter in voters:
             voter.act()
-        time.sleep(0.2)
+        time.sleep(0.5)
     time.sleep(2)  # a message that comes twice would do its harm now
     print(json.dumps(collect_facts(row, voters)), flush=True)
 

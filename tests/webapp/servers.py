@@ -80,7 +80,7 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = START_
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what} did not happen within {seconds} s"
-        time.sleep(0.1)
+        time.sleep(0.25)  # most conditions read all of /proc
 
 
 def processes() -> dict[int, tuple[int, str]]:

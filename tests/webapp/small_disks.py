@@ -31,9 +31,6 @@ class SmallDisk:
     def free(self) -> None:
         (self.path / "filler").unlink()
 
-    def resize(self, size: str) -> None:
-        self._call("mount", "-o", f"remount,size={size}", str(self.path))
-
     def remove(self) -> None:
         self._call("umount", "--lazy", str(self.path))
 

@@ -190,6 +190,7 @@ def put_policy(row: Experiment, folder: Path) -> None:
     store.publish(key, lockstep.job_dir / "checkpoints" / "policies" / "0.pt")
 
 
+@pytest.mark.exhaustive
 def test_the_command_films_a_policy_and_asks_the_vision_model_of_each_film_several_times(
     tmp_path: Path,
 ) -> None:

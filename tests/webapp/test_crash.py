@@ -32,6 +32,8 @@ TARGETS = {
 """The site is killed by those who vote; everything else: benchmarks/faults."""
 MESSAGES = "messages"
 """Not a process: everything that is in the broker."""
+FEW = ("training worker", "trainer", "checker", MESSAGES)
+"""Others hold that a shard and a supervisor may be killed: trainer/test_run.py, test_supervisor.py."""
 SEED = 1
 
 
@@ -106,9 +108,14 @@ def lose_messages(stack: Stack) -> None:
 
 
 @pytest.mark.timeout(2400)
-def test_what_loses_most_may_be_killed(tmp_path: Path) -> None:
-    python = short_training.python(tmp_path / "python", cores=2)  # a shard for each of two candidates
-    facts = kill_everything(embedded(tmp_path / "data", python), [*TARGETS, MESSAGES])
+@pytest.mark.parametrize(
+    ("planned", "cores"),
+    [(FEW, 1), pytest.param((*TARGETS, MESSAGES), 2, marks=pytest.mark.exhaustive)],
+    ids=["few", "all"],
+)
+def test_what_loses_most_may_be_killed(tmp_path: Path, planned: tuple[str, ...], cores: int) -> None:
+    python = short_training.python(tmp_path / "python", cores=cores)  # on two cores a shard for each candidate
+    facts = kill_everything(embedded(tmp_path / "data", python), [*planned])
     assert facts["clips"] == ["ready"] * 4 and facts["requests"] == 7 and facts["candidates"] == [2, 2]
 
 

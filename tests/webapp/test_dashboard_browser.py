@@ -1,34 +1,21 @@
 """The bench and the form of an experiment in a real browser: by keyboard, live, without an error in the console."""
 
-import os
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
-
 import pytest
-from django.conf import settings
 from playwright.sync_api import expect, sync_playwright
 
 from simulation import catalog
-from tests.webapp.servers import free_port
-from tests.webapp.sites import BROWSER
+from tests.webapp.sites import BROWSER, WEB_PROCESS, serve
 
 pytestmark = pytest.mark.slow
 
-expect.set_options(timeout=120_000)
 MAKE = """
-import django; django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
 from tests.webapp import bench_rows
-row = bench_rows.create_training_experiment()
-user = bench_rows.create_staff(); user.set_password("pw"); user.save()
-print(row.public_id)
+out["experiment"] = str(bench_rows.create_training_experiment().public_id)
+user = bench_rows.create_staff()
+user.set_password("pw")
+user.save()
 """
 CHANGE = """
-import django; django.setup()
 from webapp.experiments import events
 from webapp.experiments.models import Experiment, Job
 job = Job.objects.get(status="running")
@@ -38,55 +25,34 @@ events.emit(Experiment.objects.get(), "clip", "2-1 at 10%")
 """
 
 
-def script(text, environment):
-    done = subprocess.run([sys.executable, "-c", text], env=environment, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """(address, environment, public id) of a server with an experiment that trains."""
-    port = free_port()
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")},
-        "DJANGO_SETTINGS_MODULE": "webapp.settings",
-        "PREFINE_DATA": str(tmp_path_factory.mktemp("bench")),
-        "PREFINE_DEBUG": "1",
-        "PYTHONPATH": str(settings.BASE_DIR),
-    }
-    public_id = script(MAKE, environment)
-    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port), "--lifespan", "off"]
-    server = subprocess.Popen([*command, "--log-level", "warning"], env=environment, cwd=settings.BASE_DIR)
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_for(f"{address}/admin/login/", server)
-        yield address, environment, public_id
-    finally:
-        server.terminate()
-        server.wait(120)
-
-
-def wait_for(address, server):
-    for _ in range(2400):
-        assert server.poll() is None, "the server ended"
-        try:
-            with urllib.request.urlopen(address):
-                return
-        except urllib.error.URLError:
-            time.sleep(0.1)
-    raise AssertionError("the server did not answer")
+    """A server with an experiment that trains."""
+    with serve(tmp_path_factory.mktemp("bench"), WEB_PROCESS) as site:
+        yield site
 
 
 @pytest.fixture(scope="module")
-def page(site):
+def bench(site):
+    """The address of the bench."""
+    return f"{site.url}/bench/"
+
+
+@pytest.fixture(scope="module")
+def experiment(site, bench):
+    """The address of the experiment's page."""
+    return f"{bench}{site.python(MAKE)['experiment']}/"
+
+
+@pytest.fixture(scope="module")
+def page(bench, experiment):
     """A page on which somebody is signed in; fails at the end if the browser complained about anything."""
-    address, _, _ = site
     complaints = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(**BROWSER)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(120_000)
-        page.goto(f"{address}/admin/login/?next=/bench/")
+        page.goto(f"{bench.removesuffix('/bench/')}/admin/login/?next=/bench/")
         page.fill("[name=username]", "ada")
         page.fill("[name=password]", "pw")
         page.click("[type=submit]")
@@ -99,9 +65,8 @@ def page(site):
     assert complaints == []
 
 
-def test_a_card_opens_by_keyboard_and_gives_the_focus_back(site, page):
-    address, _, public_id = site
-    page.goto(f"{address}/bench/{public_id}/")
+def test_a_card_opens_by_keyboard_and_gives_the_focus_back(experiment, page):
+    page.goto(experiment)
     page.locator("#open-1-1").scroll_into_view_if_needed()
     page.locator("#round-1").focus()
     page.keyboard.press("Tab")
@@ -121,9 +86,8 @@ def test_a_card_opens_by_keyboard_and_gives_the_focus_back(site, page):
     assert page.evaluate("document.activeElement.id") == "open-1-2"
 
 
-def test_charts_are_read_by_keyboard(site, page):
-    address, _, public_id = site
-    page.goto(f"{address}/bench/{public_id}/1-2/")
+def test_charts_are_read_by_keyboard(experiment, page):
+    page.goto(f"{experiment}1-2/")
     plot = page.locator(".multiples .plot").first
     plot.focus()
     page.keyboard.press("ArrowRight")
@@ -132,23 +96,21 @@ def test_charts_are_read_by_keyboard(site, page):
     expect(page.locator(".multiples .readout").nth(1)).to_have_text("training (%) 20: 0.4")
 
 
-def test_the_page_follows_without_a_reload_and_the_panel_stays_open(site, page):
-    address, environment, public_id = site
-    page.goto(f"{address}/bench/{public_id}/")
+def test_the_page_follows_without_a_reload_and_the_panel_stays_open(site, experiment, page):
+    page.goto(experiment)
     expect(page.locator("[data-connection]")).to_have_text("Live")
     page.evaluate("window.untouched = true")
     page.locator("#open-2-1").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#panel")).to_be_visible()
-    script(CHANGE, environment)
+    site.python(CHANGE)
     expect(page.locator("#c2-2 .value")).to_have_text("77%")
     expect(page.locator(".log li").first).to_contain_text("2-1 at 10%")
     assert page.evaluate("window.untouched && document.getElementById('panel').open")
 
 
-def test_cancel_asks_first_and_says_what_it_does(site, page):
-    address, _, public_id = site
-    page.goto(f"{address}/bench/{public_id}/")
+def test_cancel_asks_first_and_says_what_it_does(experiment, page):
+    page.goto(experiment)
     page.get_by_role("link", name="Cancel", exact=True).click()
     dialog = page.locator("#confirm-cancel")
     expect(dialog).to_contain_text("cannot be continued")
@@ -159,12 +121,11 @@ def test_cancel_asks_first_and_says_what_it_does(site, page):
     expect(page.locator(".pill").first).to_have_text("Paused")
 
 
-def test_questions_are_asked_without_javascript(site, page):
-    address, _, public_id = site
+def test_questions_are_asked_without_javascript(experiment, page):
     plain = page.context.browser.new_context(
         java_script_enabled=False, storage_state=page.context.storage_state()
     ).new_page()
-    plain.goto(f"{address}/bench/{public_id}/")
+    plain.goto(experiment)
     expect(plain.locator("#confirm-cancel")).not_to_be_visible()
     plain.get_by_role("link", name="Cancel", exact=True).click()
     expect(plain.locator("#confirm-cancel").get_by_role("button", name="Cancel for good")).to_be_in_viewport()
@@ -173,18 +134,17 @@ def test_questions_are_asked_without_javascript(site, page):
     plain.context.close()
 
 
-@pytest.mark.parametrize("width", [320, 390, 768])
-def test_nothing_overflows_a_small_screen(site, page, width):
-    address, _, public_id = site
+@pytest.mark.parametrize("width", [320, pytest.param(390, marks=pytest.mark.exhaustive), 768])
+def test_nothing_overflows_a_small_screen(bench, experiment, page, width):
     page.set_viewport_size({"width": width, "height": 800})
-    for path in ("", f"{public_id}/", f"{public_id}/1-2/", "tasks/", "tasks/Ant/"):
-        page.goto(f"{address}/bench/{path}")
+    for path in (bench, experiment, f"{experiment}1-2/", f"{bench}tasks/", f"{bench}tasks/Ant/"):
+        page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     page.set_viewport_size({"width": 1280, "height": 900})
 
 
-def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(site, page):
-    page.goto(f"{site[0]}/bench/")
+def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(bench, page):
+    page.goto(bench)
     page.evaluate("window.sameDocument = true")
     page.evaluate("document.getElementById('run-filter').same = true")
     page.get_by_role("checkbox", name="Choose half way").click()
@@ -207,7 +167,7 @@ def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(site, page)
 
 
 def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_down(site, page):
-    page.goto(f"{site[0]}/admin/experiments/experiment/add/")
+    page.goto(f"{site.url}/admin/experiments/experiment/add/")
     method, k, options = page.locator("[name=method]"), page.locator("[name=k]"), page.locator("[name=options]")
     expect(page.get_by_text("sees which robot you liked best")).to_be_visible()
     method.focus()
@@ -242,7 +202,7 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
 
 
 def test_an_arm_that_is_added_tells_of_its_own_method(site, page):
-    page.goto(f"{site[0]}/admin/studies/study/add/")
+    page.goto(f"{site.url}/admin/studies/study/add/")
     page.get_by_text("Add another Arm").click()
     expect(page.locator("[name=arms-0-name]")).to_have_value("A")
     expect(page.locator("[name=arms-1-name]")).to_have_value("B")
@@ -257,7 +217,7 @@ def test_an_arm_that_is_added_tells_of_its_own_method(site, page):
 
 
 def test_a_refused_form_leads_to_its_first_error(site, page):
-    page.goto(f"{site[0]}/admin/studies/study/add/")
+    page.goto(f"{site.url}/admin/studies/study/add/")
     page.locator("[name=title]").fill("S")
     page.locator("[name=contact]").fill("c@example.org")
     page.get_by_text("Add another Arm").click()
@@ -273,8 +233,8 @@ def test_a_refused_form_leads_to_its_first_error(site, page):
     expect(page.locator("[name=arms-0-token_budget]")).to_be_focused()  # it was folded away
 
 
-def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(site, page):
-    page.goto(f"{site[0]}/bench/tasks/")
+def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(bench, page):
+    page.goto(f"{bench}tasks/")
     search = page.get_by_label("Search")
     expect(page.locator(".task-card:visible")).to_have_count(len(catalog.tasks()))
     search.fill("hands kettle")
@@ -286,31 +246,29 @@ def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(site,
     expect(page.locator(".task-card:visible")).to_have_count(len(catalog.tasks()))
     search.fill("Kettle")
     search.press("Enter")
-    expect(page).to_have_url(f"{site[0]}/bench/tasks/Kettle/")
+    expect(page).to_have_url(f"{bench}tasks/Kettle/")
 
 
 INVITE = """
-import django; django.setup()
-from tests.webapp import rows
 study = rows.study()
 people = [rows.participant(study, consented=False, label=label) for label in ("P01", "P02")]
-print(study.pk, *(person.get_absolute_url() for person in people))
+out["study"], out["links"] = study.pk, [person.get_absolute_url() for person in people]
 """
 
 
 @pytest.mark.parametrize("secure", [True, False])
-def test_links_are_copied_one_by_one_and_all(site, page, secure):
-    address, environment, _ = site
-    study, *links = script(INVITE, environment).split()
+def test_links_are_copied_one_by_one_and_all(site, bench, page, secure):
+    made = site.python(INVITE)
+    first, second = (f"{site.url}{link}" for link in made["links"])
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.goto(f"{address}/bench/studies/{study}/")
+    page.goto(f"{bench}studies/{made['study']}/")
     read = page.evaluate_handle("navigator.clipboard")  # a site without https has none for its scripts
     if not secure:
         page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
     button = page.get_by_role("button", name="Copy the link of P02")
     button.click()
     expect(button).to_have_text("Copied")
-    assert read.evaluate("it => it.readText()") == f"{address}{links[1]}"
+    assert read.evaluate("it => it.readText()") == second
     page.get_by_role("button", name="Copy all").click()
     expect(page.locator("[data-copy-all]")).to_have_text("Copied")
-    assert read.evaluate("it => it.readText()") == f"P01\t{address}{links[0]}\nP02\t{address}{links[1]}"
+    assert read.evaluate("it => it.readText()") == f"P01\t{first}\nP02\t{second}"

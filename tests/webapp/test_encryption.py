@@ -109,6 +109,7 @@ def migrate(*names):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_database_of_an_earlier_version_is_encrypted_by_migrate_and_can_go_back(transactional_db):
     backwards = (("accounts", "zero"), ("experiments", "0012"))
     migrate(*backwards)

@@ -24,7 +24,9 @@ STUDIES = {
 }
 
 
-@pytest.mark.parametrize("kind", STUDIES)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind == "three arms" else pytest.mark.exhaustive) for kind in STUDIES]
+)
 def test_both_give_the_numbers_of_the_page(kind, tmp_path):
     scores, each = STUDIES[kind]
     study = arms_study.create_study(scores, experiments_each=each)

@@ -61,6 +61,7 @@ def test_a_vote_keeps_it_too(tried):
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_answers_of_an_earlier_version_get_theirs_and_can_go_back(transactional_db):
     problem = problem_rows.sum_problem()
     problem_rows.open_judgement(problem, [RIGHT, "No answer at all."])

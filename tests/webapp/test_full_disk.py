@@ -17,7 +17,7 @@ from webapp.archive import tasks
 from webapp.archive.models import Export
 from webapp.base.local_store import LocalStore
 from webapp.base.store_interface import DiskFull
-from webapp.experiments import held_up, leases
+from webapp.experiments import held_up
 from webapp.experiments.models import Candidate, Clip, Job
 from webapp.experiments.progress import read_progress
 from webapp.experiments.tasks import run_job
@@ -63,6 +63,7 @@ class TestJobs:
         assert job.experiment.status in ("running", "finished") and job.experiment.error == ""
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("short_trainings")
     @pytest.mark.parametrize(
         "left",
         [
@@ -71,14 +72,15 @@ class TestJobs:
         ],
     )
     def test_a_training_waits_and_goes_on(
-        self, small_disk: SmallDisk, caplog: Any, monkeypatch: Any, left: int
+        self, small_disk: SmallDisk, settings: Any, caplog: Any, monkeypatch: Any, left: int
     ) -> None:
         monkeypatch.setattr(held_up, "LASTING", timedelta(0))
+        settings.ATTEMPTS = 1
         row = start_experiment(k=2, n=1, overrides=TINY)
         do_work(row, until="Train")
         small_disk.fill(left)
         job = find_job(row, "train")
-        for _ in range(leases.settings.ATTEMPTS + 1):
+        for _ in range(settings.ATTEMPTS + 1):
             run_job(job.pk)
             self.check_waiting(job)
             assert "must be put right first" in describe_wait_left(read_progress(row))  # what a participant reads

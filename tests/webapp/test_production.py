@@ -12,9 +12,17 @@ from tests.webapp.servers import ROOT, database_url
 
 pytestmark = pytest.mark.slow
 
-MODULES = ("test_jobs", "test_requests", "test_events", "test_races", "test_nul", "test_panel", "test_clocks")
+MODULES = ("test_jobs", "test_requests", "test_races", "test_nul", "test_clocks")
 """Where locks, transactions, the clock and what a column holds decide."""
-MORE = ("test_loop", "test_loop_command", "test_loop_endpoint", "test_loop_real", "test_archive_import")
+MORE = (
+    "test_events",
+    "test_panel",
+    "test_loop",
+    "test_loop_command",
+    "test_loop_endpoint",
+    "test_loop_real",
+    "test_archive_import",
+)
 """What is killed in the middle there: test_crash.py."""
 
 

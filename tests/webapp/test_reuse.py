@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -67,15 +69,6 @@ def test_another_method_takes_over_what_came_of_the_same_rewards(data: None) -> 
     assert not first.experiment.events.filter(kind="trained before").exists()
 
 
-@pytest.mark.parametrize(
-    "values", [{"seed": 1}, pytest.param({"overrides": {**TINY, "iterations": 4}}, marks=pytest.mark.exhaustive)]
-)
-def test_another_seed_or_setting_is_another_training(data: None, values: dict[str, Any]) -> None:
-    first, other = trained(begun()), trained(begun(**values))
-    assert result(other) != result(first)
-    assert not other.experiment.events.filter(kind="trained before").exists()
-
-
 def revise(monkeypatch: pytest.MonkeyPatch, task: str) -> None:
     """Upgrade to a version with other physics for this task."""
     newer = replace(catalog.task(task), revision=catalog.task(task).revision + 1)
@@ -123,86 +116,87 @@ def test_pages_and_record_have_the_values_of_each_training_and_mark_those_that_c
     assert "<td><strong>0.5</strong></td>" in html(staff.get(pages[1])), "the training's folder has them, too"
 
 
-class TestRefused:
-    """What is not taken over, of one training."""
+def asks(**values: Any) -> bool:
+    """Whether another experiment of the same rewards takes over the training that was done."""
+    row = begun(**values)
+    request = row.requests.get(kind="Train")
+    work = train.build_job(row, request, train.find_candidates(request))
+    taken = reuse.copy_equal_training(request, work, lambda: None)
+    assert (taken is not None) == run_folder.get_folder(request).exists()
+    return taken is not None
 
-    @pytest.fixture
-    def first(self, data: None) -> Request:
-        return trained(begun())
 
-    def asks(self, **values: Any) -> bool:
-        row = begun(**values)
-        request = row.requests.get(kind="Train")
-        work = train.build_job(row, request, train.find_candidates(request))
-        taken = reuse.copy_equal_training(request, work, lambda: None)
-        assert (taken is not None) == run_folder.get_folder(request).exists()
-        return taken is not None
+@contextlib.contextmanager
+def changed(path: Path, text: str) -> Iterator[None]:
+    before = path.read_text()
+    path.write_text(text)
+    yield
+    path.write_text(before)
 
-    def test_people_wait_alike(self, first: Request) -> None:
-        assert not self.asks(judge="human")
-        assert self.asks()
 
-    def test_what_was_trained_by_another_version_or_elsewhere(self, first: Request) -> None:
-        done = first.jobs.get(kind="train")
-        done.progress["made_by"]["version"] = "another"
-        done.save()
-        assert not self.asks()
+def test_what_is_not_taken_over(data: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of one training."""
+    first = trained(begun())
+    folder, done = run_folder.get_folder(first), first.jobs.get(kind="train")
+    assert not asks(judge="human"), "people wait alike"
+    assert not asks(seed=1) and not asks(overrides={**TINY, "iterations": 4}), "it is another training"
 
-    def test_what_failed_in_part_or_is_damaged(self, first: Request) -> None:
-        result = json.loads((run_folder.get_folder(first) / "result.json").read_text())
-        for change in ({"error": "no space"}, {"cancelled": True}, {"candidates": [{"index": 0, "ok": False}]}):
-            (run_folder.get_folder(first) / "result.json").write_text(json.dumps({**result, **change}))
-            assert not self.asks()
-        (run_folder.get_folder(first) / "result.json").write_text("{")
-        assert not self.asks()
-        (run_folder.get_folder(first) / "result.json").unlink()
-        assert not self.asks()
+    made_by = done.progress["made_by"]
+    done.progress["made_by"] = {**made_by, "version": "another"}
+    done.save()
+    assert not asks(), "another version trained it"
+    done.progress["made_by"] = made_by
+    done.save()
 
-    def test_what_was_trained_on_another_device(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-        split = run_folder.get_folder(first) / "checkpoints" / "split.json"
-        split.write_text(split.read_text().replace('"cpu"', '"cuda:0"'))
-        assert not self.asks()
-        monkeypatch.setenv("PREFINE_DEVICE", "nonsense")
-        assert not self.asks()
+    ended = json.loads((folder / "result.json").read_text())
+    for change in ({"error": "no space"}, {"cancelled": True}, {"candidates": [{"index": 0, "ok": False}]}):
+        with changed(folder / "result.json", json.dumps({**ended, **change})):
+            assert not asks(), "it failed in part"
+    with changed(folder / "result.json", "{"):
+        assert not asks(), "it is damaged"
 
-    def test_what_was_trained_on_an_earlier_revision_of_the_task(
-        self, first: Request, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        revise(monkeypatch, first.experiment.task)
-        assert not self.asks()
+    split = folder / "checkpoints" / "split.json"
+    with changed(split, split.read_text().replace('"cpu"', '"cuda:0"')):
+        assert not asks(), "another device trained it"
+        with monkeypatch.context() as patch:
+            patch.setenv("PREFINE_DEVICE", "nonsense")
+            assert not asks()
 
-    def test_what_was_trained_with_other_values_of_the_preset(self, first: Request) -> None:
-        saved = run_folder.get_folder(first) / "checkpoints" / "preset.json"
-        values = json.loads(saved.read_text())
-        assert values["iterations"] == TINY["iterations"]
-        saved.write_text(json.dumps({**values, "gamma": 0.5}))
-        assert not self.asks()
+    with monkeypatch.context() as patch:
+        revise(patch, first.experiment.task)
+        assert not asks(), "its task was at an earlier revision"
+    with monkeypatch.context() as patch:
+        patch.setattr(provenance, "code_is_committed", lambda: False)
+        assert not asks(), "the code is changed"
+
+    saved = folder / "checkpoints" / "preset.json"
+    values = json.loads(saved.read_text())
+    assert values["iterations"] == TINY["iterations"]
+    with changed(saved, json.dumps({**values, "gamma": 0.5})):
+        assert not asks(), "the preset had other values"
+    with changed(saved, json.dumps(values)):
         saved.unlink()
-        assert self.asks(), "an earlier version saved none"
+        assert asks(), "an earlier version saved none"
 
-    def test_links_are_not_followed(self, first: Request, tmp_path: Path) -> None:
-        secret = tmp_path / "secret"
-        secret.write_text("words")
-        (run_folder.get_folder(first) / "rollouts" / "link.npz").symlink_to(secret)
-        assert self.asks()
-        assert len(list(run_folder.get_folder(first).parent.glob("*/rollouts/0-100.npz"))) == 2
-        assert len(list(run_folder.get_folder(first).parent.glob("*/rollouts/link.npz"))) == 1
+    (tmp_path / "secret").write_text("words")
+    (folder / "rollouts" / "link.npz").symlink_to(tmp_path / "secret")
+    before = len(list(folder.parent.glob("*/rollouts/0-100.npz")))
+    assert asks()
+    assert len(list(folder.parent.glob("*/rollouts/0-100.npz"))) == before + 1
+    assert len(list(folder.parent.glob("*/rollouts/link.npz"))) == 1, "links are not followed"
 
-    def test_code_that_is_not_committed(self, first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(provenance, "code_is_committed", lambda: False)
-        assert not self.asks()
+    begun_before(begun())
+    (folder / "result.json").unlink()
+    assert not asks(), "it has no result"
 
-    def test_a_training_that_had_begun_goes_on(self, first: Request) -> None:
-        row = begun()
-        request = row.requests.get(kind="Train")
-        run_folder.get_folder(request).mkdir(parents=True)
-        assert (
-            reuse.copy_equal_training(
-                request, train.build_job(row, request, train.find_candidates(request)), lambda: None
-            )
-            is None
-        )
-        assert read_result(run_folder.get_folder(request)) is None
+
+def begun_before(row: Experiment) -> None:
+    """A training that had begun goes on."""
+    request = row.requests.get(kind="Train")
+    run_folder.get_folder(request).mkdir(parents=True)
+    work = train.build_job(row, request, train.find_candidates(request))
+    assert reuse.copy_equal_training(request, work, lambda: None) is None
+    assert read_result(run_folder.get_folder(request)) is None
 
 
 def test_code_is_committed_where_no_program_is_changed_or_new(settings: Any, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def read_waits(recording):
 
 
 FIRST_WAITS = [
-    pytest.param(recording, wait, id=f"{recording.stem}-{number}")
+    pytest.param(recording, wait, id=f"{recording.stem}-{number}", marks=pytest.mark.exhaustive if number > 1 else ())
     for recording in RECORDINGS
     for number, wait in read_waits(recording)
 ]
@@ -117,6 +117,7 @@ def test_a_first_wait_does_not_break_its_promise_soon(recording, changes, monkey
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda path: path.stem)
 def test_first_waits_are_off_by_less_than_a_fifth(recording, monkeypatch):
     """Without the two rounds whose courses Prefine comes with."""

@@ -29,7 +29,8 @@ from tests.webapp.participants import Crowd, Memory, Pick
 from tests.webapp.second_installation import check_import
 from tests.webapp.sites import ROOT, serve
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
+"""A person's whole way, a vote in browsers, an export and its import: others hold each by itself."""
 
 LEAVER, SLIPS = f"Crowd-{participant_habits.LEAVER}", "Crowd-2"
 ARMS = ("sentinel_first", "sentinel_second")
@@ -131,9 +132,7 @@ class Export:
 
 
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "cast", [SEVEN, pytest.param(TWENTY_SEVEN, marks=pytest.mark.exhaustive)], ids=["seven", "twenty-seven"]
-)
+@pytest.mark.parametrize("cast", [SEVEN, TWENTY_SEVEN], ids=["seven", "twenty-seven"])
 def test_people(cast, site, tmp_path, tmp_path_factory):
     made = site.python(cast.set_up)
     people = asyncio.run(participant_habits.study(site, made["people"], cast.rounds, FORBIDDEN))

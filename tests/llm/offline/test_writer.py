@@ -77,9 +77,7 @@ def test_120_of_120_programs_are_executable(task, tmp_path):
 @pytest.mark.parametrize(
     "task",
     [
-        pytest.param(
-            task, marks=() if task in ("Ant", "AntPatrolAndReturn", "FrankaCabinet") else pytest.mark.exhaustive
-        )
+        pytest.param(task, marks=() if task in ("AntPatrolAndReturn", "FrankaCabinet") else pytest.mark.exhaustive)
         for task in [*TASKS, *PLACES, "Anymal", "FrankaCabinet"]
     ],
 )

@@ -51,6 +51,7 @@ def test_the_jail_stops_it(name: str, locked_attacks: dict[str, dict]):
     assert result["files"] == ["inside", "secret.txt", "socket"]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", ATTACKS)
 def test_it_is_an_attack_where_nothing_is_locked(name: str, unlocked_attacks: dict[str, dict]):
     if name in ROOT_ONLY and os.geteuid() != 0:

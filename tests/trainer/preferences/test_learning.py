@@ -194,7 +194,9 @@ def test_checkpoints_of_versions_without_discriminators_go_on():
     PreferenceTraining(*given).load_state_dict(state)
 
 
-@pytest.mark.parametrize("make", [ppo, sac, surf, qpa, rime])
+@pytest.mark.parametrize(
+    "make", [ppo, sac, *(pytest.param(make, marks=pytest.mark.exhaustive) for make in (surf, qpa, rime))]
+)
 def test_it_goes_on_from_checkpoints_as_if_nothing_had_happened(tmp_path, make):
     job = make(*SEVERAL)
     whole, result = trained(tmp_path / "whole", job)

@@ -127,7 +127,7 @@ def first_session(preferences):
     return preferences.sessions[0][0].samples // 160
 
 
-@pytest.mark.parametrize("make", [ppo, sac])
+@pytest.mark.parametrize("make", [pytest.param(ppo, marks=pytest.mark.exhaustive), sac])
 def test_company_changes_nothing(tmp_path, make):
     job = make(PRIOR, FEW, None)
     together = trained(tmp_path / "together", job)[1]
@@ -137,6 +137,7 @@ def test_company_changes_nothing(tmp_path, make):
     assert sessions(tmp_path / "together", 0) == sessions(tmp_path / "0", 0)
 
 
+@pytest.mark.exhaustive
 def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, run):  # noqa: F811
     job = replace(sac(PRIOR), overrides={**sac(PRIOR).overrides, "iterations": 60})
     whole = finished(run(tmp_path / "whole", job), tmp_path / "whole")
