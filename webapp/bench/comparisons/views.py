@@ -85,7 +85,7 @@ def comparison(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
 def _draw_tasks(found: overview.ComparisonOverview) -> list[tuple[overview.TaskScores, list[SafeString]]]:
     def draw(chart: Chart) -> SafeString:
         return draw_figure(
-            chart, reverse("comparisons:file", args=[found.comparison.public_id, chart.slug]), height=260
+            chart, reverse("comparisons:file", args=[found.comparison.public_id, chart.slug]), height=260, titled=True
         )
 
     return [(scores, [draw(chart) for chart in scores.charts]) for scores in found.tasks]
