@@ -4,7 +4,8 @@
     ./prefine benchmark budgets b5 b15 [--figures FOLDER]
 
 The budget of an experiment is its candidates, B x T; where its answers are limited to C tokens (option `context`), it
-is B x T x C. Scores are those of the reports (the TS where nothing was trained again), intervals Student's t (95%).
+is B x T x C. Scores are those of the reports, or the TS where any of their winners was not trained again; intervals
+Student's t (95%).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from benchmarks.compared import read_table, spread
 from webapp.base.charts import Chart, Series, to_svg
 from webapp.base.statistics.group_tests import summarize_mean
 
+NAMES = {"score": "score", "ts": "TS"}
 LIMIT = re.compile(r"context=(\d+)(?:, )?")
 Curves = dict[str, dict[int, list[float]]]
 """Method -> budget -> the score of each experiment."""
@@ -29,24 +31,34 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER", help="of a report")
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="write a figure for each task here")
     arguments = parser.parse_args()
-    for task, curves in read_curves(arguments.folders).items():
-        print(f"{render(task, curves)}\n")
+    reports = [read_report(folder) for folder in arguments.folders]
+    measure = choose_measure([row for report in reports for row in report])
+    for task, curves in collect_curves(reports, measure).items():
+        print(f"{render(task, curves, measure)}\n")
         if arguments.figures:
             arguments.figures.mkdir(parents=True, exist_ok=True)
-            (arguments.figures / f"budgets-{task}.svg").write_text(to_svg(build_chart(task, curves)))
+            (arguments.figures / f"budgets-{task}.svg").write_text(to_svg(build_chart(task, curves, measure)))
 
 
-def read_curves(folders: list[Path]) -> dict[str, Curves]:
+def read_report(folder: Path) -> list[dict[str, str]]:
+    """The experiments of a report that have a TS, each with the number of its candidates as `spent`."""
+    spent = {row["public_id"]: row["candidates"] for row in read_table(folder / "rounds.csv")}
+    rows = [row for row in read_table(folder / "experiments.csv") if row["ts"] and row["public_id"] in spent]
+    return [row | {"spent": spent[row["public_id"]]} for row in rows]
+
+
+def choose_measure(rows: list[dict[str, str]]) -> str:
+    """The score if all experiments have one, else the TS: their scales differ."""
+    return "score" if all(row.get("score") for row in rows) else "ts"
+
+
+def collect_curves(reports: list[list[dict[str, str]]], measure: str) -> dict[str, Curves]:
     """By task, what was reached with which budget."""
     found: dict[str, Curves] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
-    for folder in folders:
-        spent = {row["public_id"]: int(row["candidates"]) for row in read_table(folder / "rounds.csv")}
-        for row in read_table(folder / "experiments.csv"):
-            value = row.get("score") or row["ts"]
-            if value and row["public_id"] in spent:
-                limit = LIMIT.search(row["label"])
-                budget = spent[row["public_id"]] * (int(limit[1]) if limit else 1)
-                found[row["task"]][name_method(row["label"])][budget].append(float(value))
+    for row in (row for report in reports for row in report):
+        limit = LIMIT.search(row["label"])
+        budget = int(row["spent"]) * (int(limit[1]) if limit else 1)
+        found[row["task"]][name_method(row["label"])][budget].append(float(row[measure]))
     return found
 
 
@@ -55,17 +67,22 @@ def name_method(label: str) -> str:
     return LIMIT.sub("", label).replace(" ()", "").replace(", )", ")")
 
 
-def render(task: str, curves: Curves) -> str:
+def render(task: str, curves: Curves, measure: str) -> str:
     """A row for each method, a column for each budget."""
     budgets = sorted({budget for by_budget in curves.values() for budget in by_budget})
-    lines = [f"### {task}", "", f"| method | {' | '.join(map(str, budgets))} |", f"|---{'|---:' * len(budgets)}|"]
+    lines = [
+        f"### {task}: {NAMES[measure]}",
+        "",
+        f"| method | {' | '.join(map(str, budgets))} |",
+        f"|---{'|---:' * len(budgets)}|",
+    ]
     for name, by_budget in curves.items():
         lines.append(f"| {name} | {' | '.join(spread(by_budget.get(budget, [])) for budget in budgets)} |")
     return "\n".join(lines)
 
 
-def build_chart(task: str, curves: Curves) -> Chart:
-    """The mean score over the budget, with its interval where each budget has several experiments."""
+def build_chart(task: str, curves: Curves, measure: str) -> Chart:
+    """The mean over the budget, with its interval where each budget has several experiments."""
     series = []
     for name, by_budget in curves.items():
         means = [summarize_mean(values) for _, values in sorted(by_budget.items())]
@@ -75,9 +92,9 @@ def build_chart(task: str, curves: Curves) -> Chart:
         series.append(Series(name, tuple(map(float, sorted(by_budget))), tuple(one.mean for one in means), low, high))
     return Chart(
         slug=f"budgets-{task}",
-        title=f"{task}: score over budget",
+        title=f"{task}: {NAMES[measure]} over budget",
         x_label="budget: candidates (B x T), or tokens at most (B x T x C)",
-        y_label="score, mean and 95% interval",
+        y_label=f"{NAMES[measure]}, mean and 95% interval",
         series=tuple(series),
         x_range=(0, max(x for one in series for x in one.x)),
         whole_x=True,

@@ -281,7 +281,7 @@ def test_published_scores_are_those_of_as_many_queries() -> None:
         arm: {row.method for row in published.find_published("Cartpole", parse_arm(arm, 30), True)}
         for arm in ("prefppo", "surf:queries=1500", "prefppo:queries=50", "prefppo:queries=150,segment=25")
     }
-    assert list(names.values()) == [{"PrefPPO-49"}, {"SURF-1.5k"}, set(), set()]
+    assert list(names.values()) == [{"PrefPPO-49"}, {"SURF-1.5k"}, set(), {"PrefPPO-150"}]
     tables = {
         arm: [(row.table, row.value) for row in published.find_published("Ant", parse_arm(arm, 30), True)]
         for arm in ("prefppo:segment=0", "prefppo:truth=metric,segment=0", "pebble:truth=metric")

@@ -49,8 +49,6 @@ QUERIES: dict[Any, tuple[str, ...]] = {49: ("49",), 150: ("150",), 1500: ("1.5k"
 """Answers -> how the ICPL paper writes their number behind the names of its baselines."""
 BY_METRIC = "simulated teacher uses sparse metric"
 """The note of baselines whose teacher compared the metric; that of the others compared the human-written reward."""
-WHOLE_EPISODES = ("segment", 0)
-"""The option that gives the ICPL paper's baselines their segments; other lengths have no printed score."""
 REFERENCES = ("Human", "Sparse")
 UNITS = {"task_score": "", "success_rate": "", "correct": "of 5 right", "score": "of 100 points"}
 """Metrics of the papers that are comparable to scores here -> their unit, where it differs.
@@ -112,9 +110,12 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
 
 
 def _find_baselines(task: str, arm: Arm) -> list[Published]:
-    """The ICPL paper's scores of a policy that learned from as many answers of a teacher that compares the same."""
+    """The ICPL paper's scores of a policy that learned from as many answers of a teacher that compares the same.
+
+    There segments are whole episodes. Other lengths stand beside the same scores, and docs/methods.md names that.
+    """
     method = find_method(arm.method)
-    if {name for name, value in arm.options if (name, value) != WHOLE_EPISODES} - {"queries", "truth"}:
+    if {name for name, _ in arm.options} - {"queries", "truth", "segment"}:
         return []
     names = [f"{method.title}-{name}" for name in QUERIES.get(method.value_of("queries", arm.settings), ())]
     by_metric = method.value_of("truth", arm.settings) == "metric"
