@@ -41,6 +41,12 @@
     field.remove();
     return done;
   };
+  const told = document.createElement("p");
+  told.className = "visually-hidden";
+  told.setAttribute("role", "status");
+  document.addEventListener("DOMContentLoaded", () => document.querySelector("main")?.append(told));
+  /** Says it to those who do not see the button. */
+  const tell = (words) => { told.textContent = words; };
   /** Copies a link, or all of the table's with their people, a line each; the button says whether it did. */
   const copy = async (button) => {
     const rows = button.closest("table")?.querySelectorAll("tbody tr") || [];
@@ -49,6 +55,7 @@
     const done = navigator.clipboard ? await navigator.clipboard.writeText(text).then(() => true, () => false) : copyMarked(text);
     button.dataset.label ||= button.textContent;
     button.textContent = done ? "Copied" : "Not copied";
+    tell(`${button.textContent}: ${button.ariaLabel || button.dataset.label}`);
     button.focus();
     setTimeout(() => { button.textContent = button.dataset.label; }, 2000);
   };

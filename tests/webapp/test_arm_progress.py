@@ -5,9 +5,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from tests.webapp import rows
+from tests.webapp import arms_study, rows
 from webapp.bench.studies import overview
 from webapp.bench.studies.arm_progress import STAGES, build_arm_progress
+from webapp.experiments.models import Experiment
 from webapp.studies.models import Outcome, Participant, Study
 
 pytestmark = pytest.mark.django_db
@@ -36,9 +37,27 @@ def test_bars_show_how_far_the_people_of_each_arm_are(staff):
     assert "1 finished" in page and "up to 4" in page and "no arm yet" in page
 
 
+def test_who_meets_several_arms_counts_in_each():
+    """`create_study` judges both arms by the same person, one after the other."""
+    study = arms_study.create_study({"A": [1.0, 2.0], "B": [3.0, 4.0]}, experiments_each=2)
+    study.arms.update(quota=4)
+
+    def read():
+        return [
+            (arm.name, [(part.stage, part.people) for part in arm.segments])
+            for arm in build_arm_progress(overview.build_overview(study).places)
+        ]
+
+    assert read() == [("A", [("finished", 2)]), ("B", [("finished", 2)])]
+    Experiment.objects.filter(assignments__arm__name="B").update(status="running", winner=None)
+    assert read() == [("A", [("finished", 2)]), ("B", [("taking part", 2)])]
+    study.participants.first().assignments.filter(arm__name="B").update(experiment=None)
+    assert dict(read())["A"] == [("finished", 2)]
+
+
 def test_every_kind_of_place_has_one_stage():
     kinds = [kind for own in STAGES.values() for kind in own]
-    assert sorted(kinds) == sorted(overview.KIND_LABELS)
+    assert sorted(kinds) == sorted([*overview.KIND_LABELS, "later"])
 
 
 def test_a_long_list_of_links_is_folded_once_the_study_is_open(staff):

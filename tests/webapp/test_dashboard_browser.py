@@ -268,6 +268,7 @@ def test_links_are_copied_one_by_one_and_all(site, bench, page, secure):
     button = page.get_by_role("button", name="Copy the link of P02")
     button.click()
     expect(button).to_have_text("Copied")
+    expect(page.get_by_role("status").filter(has_text="Copied: Copy the link of P02")).to_have_count(1)
     assert read.evaluate("it => it.readText()") == second
     page.get_by_role("button", name="Copy all").click()
     expect(page.locator("[data-copy-all]")).to_have_text("Copied")

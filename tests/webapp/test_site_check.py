@@ -48,3 +48,27 @@ def test_only_administrators_look(monkeypatch):
     assert experimenter.post(ADDRESS).status_code == 403
     assert "Look now" not in experimenter.get(reverse("bench:workers")).text
     assert "Look now" in signed_in(account("root", roles.Role.ADMINISTRATOR)).get(reverse("bench:workers")).text
+
+
+@pytest.mark.django_db
+def test_a_doctor_that_dies_on_the_way_is_no_whole_answer(staff, monkeypatch):
+    line = '{"about": "disk", "state": "ok", "text": "1 GB is free", "advice": ""}'
+    done = subprocess.CompletedProcess([], 1, f"{line}\n", "Traceback")
+    monkeypatch.setattr(site_check.subprocess, "run", lambda *args, **kwargs: done)
+    page = staff.post(ADDRESS).text
+    assert "broke off: ValueError" in page and "1 GB is free" not in page
+
+
+@pytest.mark.django_db
+def test_one_looks_at_a_time(staff, monkeypatch):
+    monkeypatch.setattr(site_check, "run_doctor", list)
+    with site_check.ALONE:
+        assert "It is looking already" in staff.post(ADDRESS).text
+    assert "It is looking already" not in staff.post(ADDRESS).text
+
+
+@pytest.mark.django_db
+def test_without_javascript_the_answer_is_a_page(staff, monkeypatch):
+    monkeypatch.setattr(site_check, "run_doctor", list)
+    assert "<h1>Is this site well?</h1>" in staff.post(ADDRESS).text
+    assert "<h1>" not in staff.post(ADDRESS, headers={"HX-Request": "true"}).text

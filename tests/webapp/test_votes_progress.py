@@ -26,11 +26,12 @@ def test_links_come_first_while_people_evaluate_and_last_before_and_after(staff)
 
 def test_an_open_vote_follows_by_itself_and_loads_anew_when_it_is_closed(staff):
     poll = poll_rows.poll()
-    page = staff.get(poll.get_absolute_url(), headers=HTMX)
-    assert 'hx-select="#head"' in page.text and "HX-Refresh" not in page
+    assert 'id="vote-progress" hx-get' in staff.get(poll.get_absolute_url()).text
+    part = staff.get(poll.get_absolute_url(), headers=HTMX)
+    assert "0 of 20" in part.text and "<h1>" not in part.text and "HX-Refresh" not in part
     lifecycle.close_poll(poll, "ada")
     assert staff.get(poll.get_absolute_url(), headers=HTMX)["HX-Refresh"] == "true"
-    assert 'hx-select="#head"' not in staff.get(poll.get_absolute_url()).text
+    assert 'id="vote-progress" hx-get' not in staff.get(poll.get_absolute_url()).text
 
 
 def test_the_open_link_is_copied_by_one_click(staff):

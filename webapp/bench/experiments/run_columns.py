@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import inf
 from typing import Any
 
 from django.db.models import Count, Max, QuerySet
@@ -72,13 +73,12 @@ def _read_rounds(rows: Rows) -> dict[int, Any]:
 
 def read_bests(rows: Rows | Sequence[Experiment]) -> dict[int, dict[int, float]]:
     """By experiment and round, the best score so far."""
-    known = Candidate.objects.filter(iteration__experiment__in=rows, rts__isnull=False).order_by()
+    known = Candidate.objects.filter(iteration__experiment__in=rows, rts__gt=-inf, rts__lt=inf).order_by()
     known = known.exclude(status=Candidate.Status.ASIDE)
     rounds = known.values_list("iteration__experiment", "iteration__number").annotate(best=Max("rts"))
     found: dict[int, dict[int, float]] = defaultdict(dict)
     for pk, number, best in rounds.order_by("iteration__number"):
-        if finite(best) is not None:
-            found[pk][number] = max([best, *found[pk].values()])
+        found[pk][number] = max([best, *found[pk].values()])
     return found
 
 

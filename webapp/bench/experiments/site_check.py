@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -15,7 +17,10 @@ from django.views.decorators.http import require_POST
 
 from webapp.base.http import HtmxHttpRequest
 
-SECONDS = 300
+SECONDS = 60
+ALONE = threading.Lock()
+"""One doctor at a time in this process: each takes a thread of staff's pages."""
+log = logging.getLogger(__name__)
 LOOKS = {"ok": "done", "warn": "waiting", "fail": "failed"}
 """State of a finding -> the class of its pill."""
 
@@ -37,12 +42,19 @@ def examine(request: HtmxHttpRequest) -> HttpResponse:
     if not request.user.is_superuser:
         raise PermissionDenied
     context: dict[str, object] = {}
-    try:
-        found = run_doctor()
-        context["findings"] = sorted(found, key=lambda one: list(reversed(LOOKS)).index(one.state))
-    except (subprocess.SubprocessError, ValueError, OSError) as error:
-        context["error"] = f"./prefine doctor broke off: {type(error).__name__}. Call it on the machine of the site."
-    return render(request, "bench/workers/_findings.html", context)
+    if not ALONE.acquire(blocking=False):
+        context["error"] = "It is looking already, for somebody else or in another tab. Try again in a minute."
+    else:
+        try:
+            found = run_doctor()
+            context["findings"] = sorted(found, key=lambda one: list(reversed(LOOKS)).index(one.state))
+        except (subprocess.SubprocessError, ValueError, TypeError, OSError) as error:
+            log.warning("The doctor broke off: %s", error)
+            words = f"./prefine doctor broke off: {type(error).__name__}. Call it on the machine of the site."
+            context["error"] = words
+        finally:
+            ALONE.release()
+    return render(request, f"bench/workers/{'_findings' if request.htmx else 'checked'}.html", context)
 
 
 def run_doctor() -> list[Finding]:
@@ -52,6 +64,6 @@ def run_doctor() -> list[Finding]:
         command, cwd=settings.BASE_DIR, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=SECONDS
     )
     lines = done.stdout.splitlines()
-    if not lines:
-        raise ValueError(done.stderr)
+    if done.returncode or not lines:  # a fault that it finds is a line, and no exit status
+        raise ValueError(done.stderr[-2000:])
     return [Finding(**json.loads(line)) for line in lines]

@@ -7,15 +7,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from webapp.bench.studies.overview import Place
+from webapp.experiments.models import Experiment
+from webapp.studies.models import Assignment
 
+NOWHERE = "no arm yet"
 STAGES = {
     "finished": ("finished",),
     "taking part": ("chosen", "choosing", "practising", "reading", "between", "paused"),
     "stopped by a failure": ("failed",),
     "not opened yet": ("invited",),
+    "not begun yet": ("later",),
     "out": ("out",),
 }
-"""What the page calls each stage, with the kinds of places that belong to it, in the order of the bar."""
+"""What the page calls each stage, with the kinds that belong to it, in the order of the bar: those of
+webapp.bench.studies.overview.KIND_LABELS, and "later" for an experiment that comes after the present one.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,30 +44,39 @@ class ArmProgress:
 
 
 def build_arm_progress(places: Sequence[Place]) -> list[ArmProgress]:
-    """One row for each arm that has people, and one for those who are in none yet."""
-    members: dict[str, list[Place]] = {}
-    for place in sorted(places, key=lambda one: one.assignment.arm.name if one.assignment else "~"):
-        members.setdefault(place.assignment.arm.name if place.assignment else "no arm yet", []).append(place)
-    longest = max((_find_length(own) for own in members.values()), default=1)
+    """One row for each arm that has people, and one for those who are in none yet. Who is in several counts in each."""
+    kinds: dict[str, list[str]] = {}
+    quotas: dict[str, int | None] = {}
+    for place in places:
+        for name, quota, kind in _list_kinds(place):
+            kinds.setdefault(name, []).append(kind)
+            quotas[name] = quota
+    longest = max((max(len(own), quotas[name] or 0) for name, own in kinds.items()), default=1)
+    order = sorted(kinds, key=lambda name: (name == NOWHERE, name))
     return [
-        ArmProgress(name, len(own), _find_quota(own), tuple(_cut_segments(own, longest)))
-        for name, own in members.items()
+        ArmProgress(name, len(kinds[name]), quotas[name], tuple(_cut_segments(kinds[name], longest))) for name in order
     ]
 
 
-def _find_quota(places: Sequence[Place]) -> int | None:
-    return places[0].assignment.arm.quota if places[0].assignment else None
+def _list_kinds(place: Place) -> list[tuple[str, int | None, str]]:
+    """(arm, its quota, where the person is in it) of each arm of a person."""
+    found = [(row.arm.name, row.arm.quota, _find_kind(place, row)) for row in place.participant.assignments.all()]
+    return found or [(NOWHERE, None, place.kind)]
 
 
-def _find_length(places: Sequence[Place]) -> int:
-    return max(len(places), _find_quota(places) or 0)
+def _find_kind(place: Place, row: Assignment) -> str:
+    if row.experiment and row.experiment.status == Experiment.Status.FINISHED:
+        return "finished"
+    if place.kind in ("out", "finished") or row == place.assignment:
+        return place.kind
+    return "later"
 
 
-def _cut_segments(places: Sequence[Place], longest: int) -> list[Segment]:
-    kinds = Counter(place.kind for place in places)
+def _cut_segments(kinds: Sequence[str], longest: int) -> list[Segment]:
+    count = Counter(kinds)
     segments, start = [], 0
     for number, (stage, own) in enumerate(STAGES.items(), 1):
-        if people := sum(kinds[kind] for kind in own):
+        if people := sum(count[kind] for kind in own):
             segments.append(Segment(stage, number, people, 100 * start / longest, 100 * people / longest))
             start += people
     return segments

@@ -16,7 +16,7 @@ from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.studies import lineage, overview, paper_figures, reliability, results, results_charts, results_tables
-from webapp.bench.studies.arm_progress import STAGES, build_arm_progress
+from webapp.bench.studies.arm_progress import build_arm_progress
 from webapp.bench.studies.forms import MOST_AT_ONCE, InviteForm, StatusForm
 from webapp.bench.studies.status import set_status
 from webapp.bench.studies.wizard import STEPS
@@ -41,7 +41,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     """The whole page; only the live part for the page's own polling."""
     row = get_object_or_404(Study, pk=pk)
     now = overview.build_overview(row)
-    live = {"overview": now, "arm_progress": build_arm_progress(now.places), "stages": list(STAGES), "study": row}
+    live = {"overview": now, "arm_progress": build_arm_progress(now.places), "study": row}
     if request.htmx and not request.htmx.boosted:
         return render(request, "bench/studies/_live.html", live)
     answers = reliability.read_answers(row)

@@ -48,17 +48,20 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
     if request.htmx and row.status == Poll.Status.CLOSED:
         return HttpResponse(headers={"HX-Refresh": "true"})  # the page of an open vote asks again and again
     people = Evaluator.objects.filter(poll=row).order_by("pk")
-    done = lifecycle.count_complete(row)
-    begun = people.filter(consented_at__isnull=False, finished_at=None, withdrawn_at=None).count()
+    progress = {
+        "poll": row,
+        "done": lifecycle.count_complete(row),
+        "begun": people.filter(consented_at__isnull=False, finished_at=None, withdrawn_at=None).count(),
+        "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
+    }
+    if request.htmx:
+        return render(request, "bench/votes/_progress.html", progress)
     pairs = list(row.pairs.all())
     names = pair_names.name_pairs(pairs)
     context = {
-        "poll": row,
+        **progress,
         "people": people,
         "items": pairs,
-        "done": done,
-        "begun": begun,
-        "withdrawn": people.filter(withdrawn_at__isnull=False).count(),
         "site": get_site_address(request),
         "most_at_once": MOST_AT_ONCE,
         "read": [(p, names[p.pk], list(enumerate(answer_pairs.find_files(p), 1))) for p in pairs if p.answers],

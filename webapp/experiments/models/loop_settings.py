@@ -182,7 +182,7 @@ class LoopSettings(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="+",
-        help_text="Language models are asked in these words. An administrator uploads sets on the Data page. "
+        help_text="Language models are asked in these words. An administrator uploads sets on the page Prompts. "
         "Empty: Prefine's own, or those of PREFINE_PROMPTS.",
     )
     token_budget = models.PositiveBigIntegerField(

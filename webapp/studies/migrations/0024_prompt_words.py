@@ -15,6 +15,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='arm',
             name='prompt_set',
-            field=models.ForeignKey(blank=True, help_text="Language models are asked in these words. An administrator uploads sets on the Data page. Empty: Prefine's own, or those of PREFINE_PROMPTS.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='experiments.promptset', verbose_name='prompts'),
+            field=models.ForeignKey(blank=True, help_text="Language models are asked in these words. An administrator uploads sets on the page Prompts. Empty: Prefine's own, or those of PREFINE_PROMPTS.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='experiments.promptset', verbose_name='prompts'),
         ),
     ]
