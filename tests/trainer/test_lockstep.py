@@ -81,6 +81,15 @@ def test_a_failing_candidate_fails_alone_and_says_why(tmp_path, bad, reason):
     assert sorted(p.name for p in (tmp_path / "with" / "rollouts").iterdir()) == ["0-100.npz", "2-100.npz"]
 
 
+def test_candidates_that_fail_together_fail_each_for_its_own_reason(tmp_path):
+    sources = (rewards.OVERFLOWING, CARTPOLE[0], rewards.CHANGING)
+    diverged, good, changed = trained(tmp_path, TrainJob("Cartpole", sources, overrides=SHORT, film_at=()))[
+        1
+    ].candidates
+    assert "training diverged" in diverged.reason and "components changed" in changed.reason
+    assert good.ok and not diverged.ok and not changed.ok
+
+
 def test_a_run_whose_candidates_all_fail_ends_early(tmp_path):
     job = TrainJob("Cartpole", (rewards.OVERFLOWING,) * 2, overrides=SHORT)
     result = trained(tmp_path, job)[1]

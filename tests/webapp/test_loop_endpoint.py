@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 @pytest.fixture(autouse=True)
 def every_program_is_executable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A check takes two seconds of processor time."""
+    """A check takes two seconds of processor time. test_loop_real.py checks what the offline writer wrote."""
     monkeypatch.setattr(launch, "check", lambda task, sources, states=0: [Verdict(True, "done") for _ in sources])
 
 

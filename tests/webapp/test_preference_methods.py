@@ -128,11 +128,16 @@ def test_headless_to_a_policy_a_film_and_a_replayable_record() -> None:
     assert repeating.explain_retraining_refusal(row).startswith("Its policy learned its reward from answers")
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.usefixtures("short_trainings")
-def test_the_command_line_takes_the_settings_of_the_methods_algorithm(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_takes_the_settings_of_the_methods_algorithm(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(CommandError, match="PEBBLE trains with SAC: choose “Paper with SAC"):
         call_command("run_experiment", task="Ant", method="pebble")
+    monkeypatch.setattr(headless, "run_to_end", lambda row, report: do_work(row))
+    monkeypatch.setattr(headless, "end_on_signals", lambda: None)
+    call_command("run_experiment", task="Cartpole", method="pebble", iterations=1)
+    assert Experiment.objects.get().preset == "quick-sac"
+    assert "No program, and no answer about a pair" in capsys.readouterr().out
 
 
 # --- pages and files ------------------------------------------------------------------------------------------

@@ -137,10 +137,21 @@ def changed(path: Path, text: str) -> Iterator[None]:
 def test_what_is_not_taken_over(data: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Of one training."""
     first = trained(begun())
-    folder, done = run_folder.get_folder(first), first.jobs.get(kind="train")
     assert not asks(judge="human"), "people wait alike"
     assert not asks(seed=1) and not asks(overrides={**TINY, "iterations": 4}), "it is another training"
+    assert asks()
+    refuse_what_ran_otherwise(first, monkeypatch)
+    assert asks()
+    refuse_what_is_saved_otherwise(first)
+    leave_links(run_folder.get_folder(first), tmp_path)
+    begun_before(begun())
+    (run_folder.get_folder(first) / "result.json").unlink()
+    assert not asks(), "it has no result"
 
+
+def refuse_what_ran_otherwise(first: Request, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version, device, task or code."""
+    done = first.jobs.get(kind="train")
     made_by = done.progress["made_by"]
     done.progress["made_by"] = {**made_by, "version": "another"}
     done.save()
@@ -148,14 +159,7 @@ def test_what_is_not_taken_over(data: None, monkeypatch: pytest.MonkeyPatch, tmp
     done.progress["made_by"] = made_by
     done.save()
 
-    ended = json.loads((folder / "result.json").read_text())
-    for change in ({"error": "no space"}, {"cancelled": True}, {"candidates": [{"index": 0, "ok": False}]}):
-        with changed(folder / "result.json", json.dumps({**ended, **change})):
-            assert not asks(), "it failed in part"
-    with changed(folder / "result.json", "{"):
-        assert not asks(), "it is damaged"
-
-    split = folder / "checkpoints" / "split.json"
+    split = run_folder.get_folder(first) / "checkpoints" / "split.json"
     with changed(split, split.read_text().replace('"cpu"', '"cuda:0"')):
         assert not asks(), "another device trained it"
         with monkeypatch.context() as patch:
@@ -169,6 +173,17 @@ def test_what_is_not_taken_over(data: None, monkeypatch: pytest.MonkeyPatch, tmp
         patch.setattr(provenance, "code_is_committed", lambda: False)
         assert not asks(), "the code is changed"
 
+
+def refuse_what_is_saved_otherwise(first: Request) -> None:
+    """A result or a preset."""
+    folder = run_folder.get_folder(first)
+    ended = json.loads((folder / "result.json").read_text())
+    for change in ({"error": "no space"}, {"cancelled": True}, {"candidates": [{"index": 0, "ok": False}]}):
+        with changed(folder / "result.json", json.dumps({**ended, **change})):
+            assert not asks(), "it failed in part"
+    with changed(folder / "result.json", "{"):
+        assert not asks(), "it is damaged"
+
     saved = folder / "checkpoints" / "preset.json"
     values = json.loads(saved.read_text())
     assert values["iterations"] == TINY["iterations"]
@@ -178,16 +193,15 @@ def test_what_is_not_taken_over(data: None, monkeypatch: pytest.MonkeyPatch, tmp
         saved.unlink()
         assert asks(), "an earlier version saved none"
 
+
+def leave_links(folder: Path, tmp_path: Path) -> None:
+    """Links are not followed."""
     (tmp_path / "secret").write_text("words")
     (folder / "rollouts" / "link.npz").symlink_to(tmp_path / "secret")
     before = len(list(folder.parent.glob("*/rollouts/0-100.npz")))
     assert asks()
     assert len(list(folder.parent.glob("*/rollouts/0-100.npz"))) == before + 1
-    assert len(list(folder.parent.glob("*/rollouts/link.npz"))) == 1, "links are not followed"
-
-    begun_before(begun())
-    (folder / "result.json").unlink()
-    assert not asks(), "it has no result"
+    assert len(list(folder.parent.glob("*/rollouts/link.npz"))) == 1
 
 
 def begun_before(row: Experiment) -> None:

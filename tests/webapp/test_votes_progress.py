@@ -24,7 +24,7 @@ def test_links_come_first_while_people_evaluate_and_last_before_and_after(staff)
     assert not find_order()
 
 
-def test_an_open_vote_follows_by_itself_and_loads_anew_when_it_is_closed(staff):
+def test_an_open_vote_follows_by_itself_and_reloads_when_it_is_closed(staff):
     poll = poll_rows.poll()
     assert 'id="vote-progress" hx-get' in staff.get(poll.get_absolute_url()).text
     part = staff.get(poll.get_absolute_url(), headers=HTMX)
