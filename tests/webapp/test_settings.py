@@ -47,7 +47,9 @@ def test_an_address_that_is_none_is_named():
 
 def test_prompts_of_ones_own_that_do_not_fit_stop_the_start(tmp_path):
     (tmp_path / "reason.txt").write_text("The judge says nothing.")
-    assert "reason.txt lacks $reason" in settings_with(PREFINE_PROMPTS=str(tmp_path)).stderr
+    start = "import runpy, sys; sys.argv = ['manage.py', 'check']; runpy.run_path('manage.py', run_name='__main__')"
+    said = settings_with(start, PREFINE_PROMPTS=str(tmp_path)).stderr
+    assert said.startswith("settings: ") and "reason.txt lacks $reason" in said and "Traceback" not in said
     (tmp_path / "reason.txt").write_text("The judge says: $reason")
     assert settings_with(PREFINE_PROMPTS=str(tmp_path)).returncode == 0
 
