@@ -8,11 +8,14 @@ import mujoco
 import numpy as np
 import torch
 
-from benchmarks.upright_h1 import turn_ankles
 from simulation import catalog
 from simulation.environment import Environment, Step
 from simulation.rewards.contract import compile_reward
+from simulation.robots.h1 import CROUCH
 
+AHEAD, FASTER, BEHIND = 14.0, 4.0, 0.05
+"""Radians that the ankles turn for a metre and a metre a second of the body's mass, which belongs this far ahead of
+them in m: above the middle of the feet."""
 PULL = 0.15
 """Metres per second by which a pelvis that is carried changes its velocity within a step at most: some 400 N."""
 SOON, STIFFNESS = 0.1, 0.25
@@ -20,6 +23,15 @@ SOON, STIFFNESS = 0.1, 0.25
 ARM = ("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow")
 Place = Sequence[float] | np.ndarray | Callable[[], Sequence[float] | np.ndarray]
 """Metres, or a function that says them at each step."""
+
+
+def turn_ankles(model: mujoco.MjModel, data: mujoco.MjData) -> float:
+    """The angle in rad of both ankles' drives that keeps the body's mass above the feet."""
+    mujoco.mj_subtreeVel(model, data)
+    pelvis = model.body("pelvis").id
+    feet = 0.5 * (data.site("left_foot").xpos + data.site("right_foot").xpos)
+    ahead = data.subtree_com[pelvis][0] - feet[0] - BEHIND
+    return float(CROUCH["ankle"] + AHEAD * ahead + FASTER * data.subtree_linvel[pelvis][0])
 
 
 class ScriptedH1:
