@@ -37,11 +37,5 @@ def compute_reward(
     still = torch.where(there, 1.0 - torch.tanh(0.5 * torch.norm(arm, dim=-1)), zero)
     done = there & (torch.amax(torch.abs(arm), dim=-1) <= 0.2)
     total_reward = torch.where(done, torch.full_like(zero, 15.0), reach + grasp + touch + push + still)
-    return total_reward, {
-        "reach": reach,
-        "grasp": grasp,
-        "touch": touch,
-        "push": push,
-        "still": still,
-        "done": done.float(),
-    }
+    parts = {"reach": reach, "grasp": grasp, "touch": touch, "push": push, "still": still, "done": done.float()}
+    return total_reward, parts
