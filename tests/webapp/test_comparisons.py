@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import LazySettings
@@ -13,12 +14,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from tests.webapp.comparison_plans import carried_through, planned, running, statuses
+from tests.webapp.dashboard_pages import html
 from tests.webapp.fake_workers import do_work
 from webapp import reaper
 from webapp.bench.comparisons import overview
 from webapp.comparisons import background
 from webapp.comparisons.models import Comparison
-from webapp.experiments import loop
+from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -77,6 +79,30 @@ def test_the_command_goes_on_with_what_the_site_has_done(capsys: pytest.CaptureF
     call_command("compare", *words, "--retrain", "0", "--controls")
     said = capsys.readouterr().out
     assert "0 of 12 candidates to try" in said and Experiment.objects.count() == 2
+
+
+def test_a_plan_says_what_the_command_began_of_it(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = planned()
+    address = f"/bench/comparisons/{row.public_id}/"
+    before = html(admin_client.get(address))
+    assert "Not started. Start runs 4 experiments" in before and "hx-get" not in before
+
+    def run(experiment: Experiment, report: Any) -> None:
+        if Experiment.objects.count() == 3:
+            raise KeyboardInterrupt  # while the third runs
+        do_work(experiment)
+
+    monkeypatch.setattr(headless, "run_to_end", run)
+    monkeypatch.setattr(headless, "end_on_signals", lambda: None)
+    words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "open_loop:k=3", "--budget", "candidates=6"]
+    with pytest.raises(SystemExit):
+        call_command("compare", *words, "--experiments", "2", "--retrain", "0", "--controls")
+    assert statuses(row) == ["finished", "finished", "running", "-"]
+    page = html(admin_client.get(address))
+    assert "<code>./prefine compare</code> or another comparison began 3 of these experiments. Start runs 2" in page
+    assert "Not started" not in page and 'hx-trigger="every 5s"' in page, "it follows what runs"
 
 
 def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:

@@ -153,6 +153,14 @@ class ComparisonOverview:
         return ended and self.comparison.status == Comparison.Status.RUNNING
 
     @property
+    def begun_by_others(self) -> int:
+        """Experiments that `./prefine compare` or another comparison began while this one is only planned."""
+        if self.comparison.status != Comparison.Status.PLANNED:
+            return 0
+        rows = [planned.experiment for planned in self.experiments if not planned.elsewhere]
+        return sum(row is not None and row.status != Experiment.Status.DRAFT for row in rows)
+
+    @property
     def baseline(self) -> Arm:
         return self.comparison.plan.baseline
 
