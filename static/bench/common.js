@@ -1,4 +1,5 @@
-// What every page of the bench does: times that count by themselves, dialogs that open and close, links that are copied.
+// What every page of the bench does: times that count by themselves, dialogs that open and close, links that are copied,
+// requests that fail.
 "use strict";
 
 (() => {
@@ -80,6 +81,42 @@
   });
   document.addEventListener("htmx:afterSwap", () => {
     for (const part of document.querySelectorAll("[data-keep-scroll]")) part.scrollTop = scrolled.get(part.id) || 0;
+  });
+  // A request that fails says what to do, until the same one succeeds.
+  const failed = new Map();
+  const alarm = document.createElement("p");
+  alarm.className = "notice error failed-requests";
+  alarm.setAttribute("role", "alert");
+  const explainFailure = (answer) => {
+    const number = answer.status >= 500 && answer.getResponseHeader("X-Request-ID");
+    if (!answer.status) return "The site did not answer. Check your connection and try again in a moment.";
+    if (answer.status === 403) return "The site refused this (403). Reload the page and try again; if it still refuses, ask an administrator for the right.";
+    if (answer.status === 404) return "This does not exist any more (404). Reload the page.";
+    if (answer.status === 429) return "Too many requests (429). Wait a minute and try again.";
+    if (answer.status < 500) return `The site did not accept this (${answer.status}). Reload the page and try again.`;
+    return `The site failed at this (${answer.status}). Try again in a minute.${number ? ` If it fails again, its log has the error under ${number}.` : ""}`;
+  };
+  const showFailed = () => {
+    const words = [...new Set([...failed.values()].map((one) => one.words))].filter(Boolean).join(" ");
+    if (words === alarm.textContent) return;
+    alarm.remove();
+    alarm.textContent = words;
+    if (words) (document.querySelector("dialog[open]") || document.body).append(alarm);
+  };
+  const keepFailed = (event) => {
+    const asked = event.detail.requestConfig, key = `${asked.verb} ${asked.path}`;
+    if (event.target.closest?.("[data-connection-test]")) return; // it says so itself
+    const times = (failed.get(key)?.times || 0) + 1;
+    // A part that refreshes by itself asks again soon: one failure passes unseen.
+    const unseen = times === 1 && /\b(every|refresh)\b/.test(asked.elt.getAttribute("hx-trigger"));
+    failed.set(key, { times, words: unseen ? "" : explainFailure(event.detail.xhr) });
+    showFailed();
+  };
+  document.addEventListener("htmx:responseError", keepFailed);
+  document.addEventListener("htmx:sendError", keepFailed);
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const asked = event.detail.requestConfig;
+    if (event.detail.successful && failed.delete(`${asked.verb} ${asked.path}`)) showFailed();
   });
   /** On a phone the links of the bench scroll sideways: the one where one is must not be out of sight. */
   const showPlace = () => {

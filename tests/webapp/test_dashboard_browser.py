@@ -1,5 +1,7 @@
 """The bench and the form of an experiment in a real browser: by keyboard, live, without an error in the console."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
@@ -247,6 +249,34 @@ def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(bench
     search.fill("Kettle")
     search.press("Enter")
     expect(page).to_have_url(f"{bench}tasks/Kettle/")
+
+
+def test_a_request_that_fails_says_what_to_do_until_it_succeeds(bench, page):
+    answers = [{"status": 403}, {"status": 504, "headers": {"X-Request-ID": "r7"}}, None, {"body": "<p>All well</p>"}]
+    # a page of its own: a browser complains about each of these answers
+    other = page.context.browser.new_context(storage_state=page.context.storage_state()).new_page()
+    other.goto(f"{bench}workers/")
+
+    def answer(route):
+        given = answers.pop(0)
+        route.fulfill(**given) if given else route.abort()
+
+    other.route("**/workers/site-check/", answer)
+    alert = other.get_by_role("alert")
+    for words in ("refused this (403). Reload", "failed at this (504).* under r7", "did not answer"):
+        other.get_by_role("button", name="Look now").click()
+        expect(alert).to_have_text(re.compile(words.replace("(", r"\(").replace(")", r"\)")))
+        expect(alert).to_be_in_viewport()
+    other.get_by_role("button", name="Look now").click()
+    expect(other.get_by_text("All well")).to_be_visible()
+    expect(alert).to_have_count(0)
+    other.route("**/workers/?again", lambda route: route.fulfill(status=503))
+    ask_again = "htmx.ajax('GET', '/bench/workers/?again', {source: '#workers'})"
+    other.evaluate(ask_again)
+    expect(alert).to_have_count(0)  # it refreshes by itself
+    other.evaluate(ask_again)
+    expect(alert).to_contain_text("failed at this (503)")
+    other.context.close()
 
 
 INVITE = """
