@@ -10,6 +10,7 @@ import csv
 import io
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 from django.utils import translation
@@ -224,6 +225,20 @@ def read_figure(page: Page, address: str) -> dict[str, list[float]]:
     return {row["x"]: [float(row[name]) for name in ("y", "low", "high")] for row in means}
 
 
+def take_part(site: Site, browser: Browser, link: str) -> None:
+    """Everybody goes through the study, from the consent to the code."""
+    people = [Visitor(browser, site, link, *about) for about in PEOPLE]
+    for person in people:
+        person.begin()
+    for _ in range(MOST_ROUNDS):
+        if not site.python(WORK)["left"]:
+            break
+        for person in people:
+            person.judge()
+    for person in people:
+        person.end()
+
+
 @pytest.mark.timeout(900)
 def test_a_study_from_nothing_to_its_figure(site, tmp_path):
     with sync_playwright() as playwright:
@@ -241,25 +256,20 @@ def test_a_study_from_nothing_to_its_figure(site, tmp_path):
         assert (made["status"], made["asked"], made["pilots"]) == ("open", ["sus"], 1)
         assert made["arms"] == [["icpl", 3, 2], ["open_loop", 3, 2]]
 
-        people = [Visitor(browser, site, made["link"], *about) for about in PEOPLE]
-        for person in people:
-            person.begin()
-        for _ in range(MOST_ROUNDS):
-            if not site.python(WORK)["left"]:
-                break
-            for person in people:
-                person.judge()
-        for person in people:
-            person.end()
-
+        take_part(site, browser, made["link"])
         ended = site.python(f"PATH = {str(tmp_path / 'study.zip')!r}\n{EXPORTED}")
         assert ended == {"languages": ["de", "de", "en", "en"], "outcomes": ["finished"] * 4}
         study = f"{site.url}/bench/studies/{made['study']}/"
         page = {slug: read_figure(context.pages[0], f"{study}arms-{slug}.csv") for slug in ("score", "sus-score")}
         browser.close()
-    with zipfile.ZipFile(tmp_path / "study.zip") as package:
-        package.extractall(tmp_path)
-    (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    compare_with_notebook(tmp_path, page)
+
+
+def compare_with_notebook(export: Path, page: dict[str, dict[str, list[float]]]) -> None:
+    """The notebook of the export draws what the page drew."""
+    with zipfile.ZipFile(export / "study.zip") as package:
+        package.extractall(export)
+    (folder,) = (path for path in export.iterdir() if path.is_dir())
     with (folder / "results.csv").open() as file:
         assert [row["arm"] for row in csv.DictReader(file)] == ["A", "A", "B", "B"], "without the pilot's"
     found = run_analysis(NOTEBOOK, folder)["means"]
