@@ -146,7 +146,7 @@ def test_nobody_waits_for_the_copies_and_a_crash_between_them_leaves_a_draft_to_
     assert lifecycle.open_poll(poll) == []
     shown = [file for pair in poll.pairs.all() for ending in ("mp4", "jpg") for file in files(pair, ending)]
     assert len(shown) == 8 and all(file.is_file() and file.name not in left for file in shown)
-    monkeypatch.setattr(orphan_files, "OLD_SECONDS", -1)
+    monkeypatch.setattr(orphan_files, "OLD_COPY_SECONDS", -1)
     assert left <= {name.removeprefix("votes/") for name in orphan_files.delete_orphans()}
     assert not left & set(copies_on_disk()) and all(file.is_file() for file in shown)
 
