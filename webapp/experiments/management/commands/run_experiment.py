@@ -157,7 +157,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
         method = methods.method(options["method"])
         iterations = limit_iterations(options)
         experiment = Experiment(
-            name=options["name"] or f"{options['method']} on {options['task']}",
+            name=options["name"] or f"{method.title} on {options['task']}",
             seed=options["seed"] or 0,
             model=find_model(options["model"]),
             overrides={} if options["iterations"] is None else {"iterations": options["iterations"]},
