@@ -15,6 +15,7 @@ from webapp.base.statistics.aggregates import (
     bound_interquartile_mean,
     bound_mean,
     detectable_difference,
+    detectable_gap,
     improvement,
     interquartile_mean,
     noise_floor,
@@ -74,6 +75,16 @@ def test_what_can_be_found_is_found_in_eight_of_ten_simulated_comparisons() -> N
     assert found.mean() == pytest.approx(0.8, abs=0.01)
     tighter = detectable_difference(0.5, 15, 0.05 / 7)
     assert tighter is not None and tighter > gap
+
+
+def test_a_gap_between_two_groups_is_found_in_eight_of_ten_simulated_studies() -> None:
+    gap = detectable_gap(8, 20, 0.05)
+    assert gap is not None
+    rng = np.random.default_rng(0)
+    first, second = rng.normal(gap, 1, (20_000, 8)), rng.normal(0, 1, (20_000, 20))
+    assert np.mean(scipy.stats.ttest_ind(first, second, axis=1).pvalue < 0.05) == pytest.approx(0.8, abs=0.01)
+    assert detectable_gap(64, 64, 0.05) == pytest.approx(0.5, abs=0.002), "Cohen (1988): 64 in each group for 0.5"
+    assert detectable_gap(1, 20, 0.05) is None
 
 
 def test_few_pairs_find_nothing_however_large() -> None:

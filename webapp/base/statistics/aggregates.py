@@ -120,15 +120,28 @@ def detectable_difference(deviation: float, pairs: int, alpha: float) -> float |
     """
     if pairs < 2 or 2 / 2**pairs > alpha:
         return None
-    freedom = pairs - 1
+    return _find_shift(pairs - 1, alpha) * deviation / math.sqrt(pairs)
+
+
+def detectable_gap(first: int, second: int, alpha: float) -> float | None:
+    """The same for two groups of different units, in standard deviations of the units: Student's t test with equal
+    spreads. None where a group has fewer than two.
+    """
+    if min(first, second) < 2:
+        return None
+    return _find_shift(first + second - 2, alpha) * math.sqrt(1 / first + 1 / second)
+
+
+@lru_cache(maxsize=1024)
+def _find_shift(freedom: int, alpha: float) -> float:
+    """The noncentrality of t at which a two-sided test has a power of 0.8."""
     critical = float(scipy.stats.t.ppf(1 - alpha / 2, freedom))
 
     def miss(shift: float) -> float:
         reached = float(scipy.stats.nct.sf(critical, freedom, shift))  # the other tail is below 1e-4 here
         return (1.0 if math.isnan(reached) else reached) - POWER  # SciPy's is not a number far beyond the value
 
-    shift = float(scipy.optimize.brentq(miss, 0.0, 10 * critical + 10))
-    return shift * deviation / math.sqrt(pairs)
+    return float(scipy.optimize.brentq(miss, 0.0, 10 * critical + 10))
 
 
 def noise_floor(differences: tuple[float, ...], pairs: int) -> float | None:

@@ -36,7 +36,18 @@ from webapp.bench.studies.wizard_forms import (
     TrialsForm,
 )
 from webapp.review.models import TrialPlan
-from webapp.studies import consent, copying, duration, opening, preflight, prolific, proposals, recruitment, starts
+from webapp.studies import (
+    consent,
+    copying,
+    duration,
+    opening,
+    preflight,
+    prolific,
+    proposals,
+    recruitment,
+    sample_size,
+    starts,
+)
 from webapp.studies.models import Study
 from webapp.studies.texts import proposed
 from webapp.studies.texts.registry import list_texts
@@ -220,6 +231,7 @@ def _make_context(request: HttpRequest, study: Study, name: str, forms: Forms | 
             "code_types": prolific.list_code_types(study),
             "asks_pairs": any(arm.asks_pairs for arm in study.arms.all()),
             "attention": duration.estimate_attention(study, wizard_check.measure_judging()),
+            "enough": sample_size.describe_sample_size(study),
         }
     if name == "texts":
         context["gold_sets"] = study.gold_sets.select_related("best__iteration__experiment", "worst__iteration")

@@ -13,7 +13,7 @@ from django.utils import timezone
 from webapp.base.http import get_site_address
 from webapp.experiments.models import Job, LanguageModel
 from webapp.review.models import Vote
-from webapp.studies import duration, opening, pilots, preflight
+from webapp.studies import duration, opening, pilots, preflight, sample_size
 from webapp.studies.duration import ArmEstimate
 from webapp.studies.models import Study
 
@@ -62,6 +62,7 @@ def make_context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "attention": duration.estimate_attention(study, judged),
         "judged": judged,
         "assumed": judged is None,
+        "enough": sample_size.describe_sample_size(study),
         "costs": [_scale_cost(study, cost) for cost in duration.estimate_costs(study)],
         "cost_people": study.quota or PEOPLE,
         "models": LanguageModel.objects.filter(pk__in=_list_models(study), kind=LanguageModel.Kind.OPENAI),
