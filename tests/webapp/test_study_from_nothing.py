@@ -185,7 +185,6 @@ def set_up(walk: Walk) -> None:
     walk.press("checkbox", "Practice trial")
     walk.press("button", "Save and edit questionnaires")
     walk.press("button", "System Usability Scale")
-    walk.press("link", "Questionnaires")
     walk.press("link", "Back to “What they read”")
     walk.press("button", "Save and write them in Deutsch")
     walk.type("Study: title in Deutsch", GERMAN_TITLE)

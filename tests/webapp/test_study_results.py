@@ -46,6 +46,8 @@ def test_two_arms_are_compared_on_the_page(staff_client):
     assert {number: one.mean for number, one in curve.means["ICPL"].items()} == {1: 297.5, 2: 307.5}
     page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
     assert "OpenLoop minus ICPL: -52.5 (95% interval -84.2 to -20.8), n = 4 and 3" in page
+    places = [page.index(f'id="{name}"') for name in ("results-title", "answers-title", "people-title", "links")]
+    assert places == sorted(places), "what one comes for stands first"
     assert "p = 0.0084" in page and "Few participants: 3 in the smallest arm" in page
     figure = staff_client.get(f"/bench/studies/{study.pk}/arms-score.csv").content.decode()
     points = [row for row in csv.DictReader(io.StringIO(figure)) if row["series"] == "one participant"]
@@ -183,7 +185,9 @@ def test_a_score_given_once_is_of_the_only_arm():
 
 
 def test_a_study_without_results_says_so(staff_client):
-    page = staff_client.get(f"/bench/studies/{rows.study().pk}/").content.decode()
+    page = staff_client.get(f"/bench/studies/{rows.study(recruiting=True).pk}/").content.decode()
+    assert "Nobody has come yet. People come by the" in page
+    assert page.index('id="people-title"') < page.index('id="results-title"')
     assert "The first experiment that a participant finishes appears here" in page
 
 
