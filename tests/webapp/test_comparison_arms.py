@@ -15,7 +15,7 @@ from django.test import Client
 
 from llm.methods import METHODS
 from tests.webapp.fake_workers import create_experiment
-from webapp.comparisons import csv_tables, experiment_results, report
+from webapp.comparisons import command_plan, csv_tables, experiment_results, report
 from webapp.comparisons.arms import MOST_ROUNDS, add_usual, name_arms, parse_arm
 from webapp.comparisons.management.commands import compare
 from webapp.comparisons.models import Comparison
@@ -222,7 +222,9 @@ def test_a_command_goes_on_where_version_0_1_0_began(own: bool, tmp_path: Path, 
     words += ["--out", str(tmp_path / "mine")] if own else []
 
     def read(*more: str) -> tuple[Plan, Path]:
-        return compare.read_plan(vars(compare.Command().create_parser("", "compare").parse_args([*words, *more])))
+        options = vars(compare.Command().create_parser("", "compare").parse_args([*words, *more]))
+        row, folder = command_plan.read_comparison(options)
+        return row.plan, folder
 
     now, folder = read()
     assert now.experiments == 6 and now.arms[1].options and now.arms[2].k == 16 and now.retrain == 5
@@ -243,11 +245,11 @@ def test_a_command_goes_on_where_version_0_1_0_began(own: bool, tmp_path: Path, 
 def test_a_folder_of_today_is_not_taken_for_one_of_version_0_1_0(tmp_path: Path) -> None:
     words = ["--tasks", "PushCube", "--methods", "icpl", "eureka:k=16", "--budget", "candidates=512"]
     options = vars(compare.Command().create_parser("", "compare").parse_args([*words, "--out", str(tmp_path)]))
-    begun = compare.make_plan(options, options["methods"], 0, [])
+    begun = command_plan.make_comparison(options, options["methods"], 0, []).plan
     for cell in list(begun.cells())[:2]:
         begun.experiment(cell)
     report.write_report(begun, tmp_path)
-    found, _ = compare.read_plan(options)
+    found = command_plan.read_comparison(options)[0].plan
     assert found.public_ids == begun.public_ids and found.experiments == 6
 
 

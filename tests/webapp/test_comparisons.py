@@ -105,6 +105,47 @@ def test_a_plan_says_what_the_command_began_of_it(
     assert "Not started" not in page and 'hx-trigger="every 5s"' in page, "it follows what runs"
 
 
+def test_what_the_command_runs_has_a_row_on_the_bench(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(experiment: Experiment, report: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(headless, "run_to_end", stop)
+    monkeypatch.setattr(headless, "end_on_signals", lambda: None)
+    words = ["compare", "--tasks", "cartpole", "--methods", "icpl:k=3", "Few=icpl:k=2", "--budget", "candidates=6"]
+    words += ["--experiments", "1", "--retrain", "2"]
+    call_command(*words, "--plan")
+    assert not Comparison.objects.exists(), "it only says what would run"
+    with pytest.raises(SystemExit):
+        call_command(*words)
+    row = Comparison.objects.get()
+    assert row.name == "ICPL; Few; ICPL, repeated on Cartpole" and row.left_to_command
+    index, page = (
+        html(admin_client.get("/bench/comparisons/")),
+        html(admin_client.get(f"/bench/comparisons/{row.public_id}/")),
+    )
+    assert "On the command line" in index and "0 of 8 experiments" in index
+    assert "Begun by <code>./prefine compare</code>" in page and "Cancelling ends the experiments there too" in page
+    monkeypatch.setattr(headless, "run_to_end", lambda experiment, report: do_work(experiment))
+    call_command(*words)
+    row = Comparison.objects.get()
+    assert (
+        row.status == "finished"
+        and not row.left_to_command
+        and "finished" in html(admin_client.get("/bench/comparisons/"))
+    )
+
+
+def test_the_command_leaves_a_row_of_the_bench_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = planned(methods=["icpl:k=3"], experiments=1)
+    monkeypatch.setattr(headless, "run_to_end", lambda experiment, report: do_work(experiment))
+    monkeypatch.setattr(headless, "end_on_signals", lambda: None)
+    words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "1"]
+    call_command("compare", *words, "--retrain", "0", "--controls")
+    assert list(Comparison.objects.values_list("pk", "status", "by_command")) == [(row.pk, "planned", False)]
+
+
 def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:
     row = planned()
     background.start(row)

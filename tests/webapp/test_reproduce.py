@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from webapp.comparisons.command_plan import read_comparison
 from webapp.comparisons.management.commands import compare
 from webapp.experiments.models import LanguageModel
 
@@ -29,7 +30,7 @@ def test_a_command_makes_a_plan(command, settings, tmp_path):
     settings.DATA_DIR = tmp_path
     LanguageModel.objects.create(name="NAME", kind="openai", base_url="http://x.example/v1", model="m")
     options = compare.Command().create_parser("prefine", "compare").parse_args(command)
-    plan, _ = compare.read_plan(vars(options))
+    plan = read_comparison(vars(options))[0].plan
     assert plan.retrain == 5 and plan.experiments >= 3
     for arm in plan.arms:
         assert arm.again or arm.method.startswith("scaling_context") or arm.candidates in (1, plan.candidates), arm

@@ -98,6 +98,8 @@ class Comparison(models.Model):
     )
     elsewhere = models.JSONField(default=dict, editable=False)
     """The tables of an uploaded report (csv_tables.parse_report), by name: what is finished there is not run."""
+    by_command = models.BooleanField(default=False, db_default=False, editable=False)
+    """Whether `./prefine compare` made this row. While its status is PLANNED, the command runs it, or has stopped."""
     status = models.CharField(max_length=10, choices=Status, default=Status.PLANNED, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -141,3 +143,8 @@ class Comparison(models.Model):
     @property
     def live(self) -> bool:
         return self.status in (self.Status.RUNNING, self.Status.PAUSED)
+
+    @property
+    def left_to_command(self) -> bool:
+        """Whether `./prefine compare` began it, and nobody has started it on the bench."""
+        return self.by_command and self.status == self.Status.PLANNED

@@ -44,7 +44,7 @@ FRESH_SECONDS = 10.0
 @require_safe
 def index(request: HtmxHttpRequest) -> HttpResponse:
     page = Paginator(Comparison.objects.all(), 30).get_page(request.GET.get("page"))
-    rows = [(row, background.read_state(row) if row.live else None) for row in page]
+    rows = [(row, background.read_state(row) if row.live or row.left_to_command else None) for row in page]
     return render(request, "bench/comparisons/index.html", {"page": page, "rows": rows})
 
 

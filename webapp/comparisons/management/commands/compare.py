@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from llm import methods
-from simulation import catalog, names
+from simulation import catalog
 from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
 from webapp.comparisons import (
@@ -28,10 +27,10 @@ from webapp.comparisons import (
     record,
     report,
 )
-from webapp.comparisons import plan as plans
-from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS, Arm, add_published_k, add_usual
+from webapp.comparisons.arms import Arm
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
-from webapp.comparisons.contrasts import CONTROLS, add_controls
+from webapp.comparisons.command_plan import EXPERIMENTS, RETRAINED, ROLES, list_on_bench, note_end, read_comparison
+from webapp.comparisons.contrasts import CONTROLS
 from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.follow_ups import Step
 from webapp.comparisons.foreground import State
@@ -39,21 +38,10 @@ from webapp.comparisons.plan import Plan
 from webapp.comparisons.plan_warnings import list_warnings
 from webapp.comparisons.unread import find_unread
 from webapp.experiments import headless, judges, progress
-from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
 from webapp.experiments.options import OFFLINE
 from webapp.problems.lookup import NO_PROBLEMS
-from webapp.problems.media import get_medium
 
-ROLES = {
-    "vision": "who looks at clips",
-    "describer": "who puts differences into words (default: who writes)",
-    "judge_model": "who judges with --judge model (default: who writes)",
-}
-RETRAINED = 5
-"""Seeds with which winners are trained again, by default."""
-EXPERIMENTS, EARLIER_EXPERIMENTS = 6, 5
-"""Repetitions by default, now and in version 0.1.0."""
 LINE_SECONDS = 5.0
 """How often a line is printed where the output is not a terminal."""
 STATE_SECONDS = 2.0
@@ -144,8 +132,8 @@ class Command(PrefineCommand):
         parser.add_argument("--report", action="store_true", help="only write the report of what is there")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        plan, self.folder = read_plan(options)
-        self.plan = plan
+        row, self.folder = read_comparison(options)
+        self.plan = plan = row.plan
         try:
             self.elsewhere = csv_tables.read_reports(plan, options["elsewhere"])
         except ValueError as error:
@@ -157,6 +145,8 @@ class Command(PrefineCommand):
             self.stdout.write("\n".join(estimate.describe(plan, self.elsewhere)))
         if options["plan"] or options["estimate"]:
             return
+        if not options["report"] and not options["elsewhere"]:  # a page reads one uploaded report
+            row = list_on_bench(row, plan)
         if plan.retrain:
             record.fix(plan, self.folder, timezone.now())
         failed: list[Experiment] = []
@@ -170,6 +160,8 @@ class Command(PrefineCommand):
                 sys.exit(130)
             except OSError as error:  # a full disk; the step is queued again
                 raise CommandError(f"{error}\nThe same command goes on from here.") from error
+            if row.pk:
+                note_end(row, bool(failed))
         self.stdout.write(f"Report: {report.write_report(plan, self.folder, self.elsewhere)}")
         if failed:
             reasons = "\n".join(f"{row.name}: {row.error or row.get_status_display()}" for row in failed)
@@ -202,99 +194,6 @@ class Command(PrefineCommand):
 
 def describe_tasks() -> str:
     return f"{', '.join(catalog.tasks())}; or problems, by name ({NO_PROBLEMS})"
-
-
-def read_plan(options: dict[str, Any]) -> tuple[Plan, Path]:
-    """The plan of the arguments, and the folder of its report. Raises CommandError for one that cannot be run.
-
-    A comparison that a version without retrainings began goes on as that version planned it, unless they are asked for.
-    """
-    typed = options["methods"]
-    try:
-        asks_model = judges.JUDGES[names.find_name("judge", options["judge"], judges.JUDGES)].asks_model
-        options["methods"] = add_usual(options["methods"], bool(options["vision"]), asks_model)
-        if options["as_published"]:
-            options["methods"] = add_published_k(options["methods"])
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    plain = make_plan(options, options["methods"], 0, [])
-    folder = find_folder(options, plain)
-    if all(options[name] is None for name in ("retrain", "controls", "contrasts")):
-        if not options["as_published"] and (earlier := find_earlier_plan({**options, "methods": typed}, plain)):
-            return earlier, find_folder(options, earlier)
-        if record.is_of_an_earlier_prefine(folder):
-            return plain, folder
-    filmed = all(get_medium(task).filmed for task in plain.tasks)
-    controls = options["controls"] if options["controls"] is not None else ["aa"] if filmed else []
-    retrain = RETRAINED if options["retrain"] is None else options["retrain"]
-    methods, contrasts = add_controls(options["methods"], options["contrasts"] or [], controls, plain.arms)
-    plan = make_plan(options, methods, retrain if filmed else 0, contrasts)
-    return plan, find_folder(options, plan)
-
-
-def find_earlier_plan(options: dict[str, Any], now: Plan) -> Plan | None:
-    """What version 0.1.0 made of these arguments, where it began that; `now` is what they mean today."""
-    experiments = EARLIER_EXPERIMENTS if options["experiments"] is None else options["experiments"]
-    try:
-        plan = make_plan({**options, "experiments": experiments}, options["methods"], 0, [], MOST_ROUNDS, {})
-    except CommandError:
-        return None
-    folder = find_folder(options, plan)
-    if not record.is_of_an_earlier_prefine(folder):
-        return None
-    if options["out"]:  # a folder whose name does not say which plan began there
-        held = csv_tables.read_ids(folder)
-        return plan if held <= {*plan.public_ids} and not held <= {*now.public_ids} else None
-    return plan
-
-
-def find_folder(options: dict[str, Any], plan: Plan) -> Path:
-    return options["out"] or Path(settings.DATA_DIR) / "comparisons" / plan.name
-
-
-def make_plan(
-    options: dict[str, Any],
-    methods: list[str],
-    retrain: int,
-    contrasts: list[str],
-    most_large_rounds: int = MOST_LARGE_ROUNDS,
-    revisions: Mapping[str, int] | None = None,
-) -> Plan:
-    try:
-        models: dict[str, Any] = {role: find_model(options[role]) for role in ROLES if options[role]}
-        plan = plans.make_plan(
-            tasks=options["tasks"],
-            methods=methods,
-            retrain=retrain,
-            contrasts=contrasts,
-            candidates=parse_budget(options["budget"]),
-            experiments=EXPERIMENTS if options["experiments"] is None else options["experiments"],
-            most_large_rounds=most_large_rounds,
-            revisions=revisions,
-            judge=options["judge"],
-            judge_options=options["judge_option"],
-            preset=options["preset"],
-            iterations=options["iterations"],
-            seed=options["seed"],
-            model=find_model(options["model"]),
-            **models,
-            label=options["label"],
-            token_budget=options["token_budget"],
-            dollar_budget=options["dollar_budget"],
-        )
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    if problems := plan.problems():
-        raise CommandError("\n".join(problems))
-    return plan
-
-
-def parse_budget(text: str) -> int:
-    """N of "candidates=N"."""
-    name, _, value = text.partition("=")
-    if name.strip() != "candidates" or not value.strip().isdecimal() or int(value) < 1:
-        raise ValueError(f"--budget {text}: write it as candidates=N")
-    return int(value)
 
 
 # --- words ----------------------------------------------------------------------------------------------------
