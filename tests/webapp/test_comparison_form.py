@@ -18,7 +18,7 @@ from simulation import catalog
 from tests.webapp import bench_rows
 from tests.webapp.comparison_plans import carried_through, planned, running, statuses
 from webapp.bench.comparisons import overview
-from webapp.bench.comparisons.forms import preset_choices, task_choices
+from webapp.bench.comparisons.forms import SECTIONS, ComparisonForm, preset_choices, task_choices
 from webapp.comparisons import background, csv_tables, report
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.contrasts import Contrast
@@ -71,6 +71,17 @@ def test_required_fields_are_marked(admin_client: Client) -> None:
     assert ["*" in label for label in labels] == [True, False]
 
 
+def test_what_is_rarely_needed_is_folded_until_it_is_set(admin_client: Client) -> None:
+    form = ComparisonForm()
+    assert {name for names in SECTIONS.values() for name in names} == form.fields.keys()
+    assert [is_open for title, _, is_open in form.sections if title] == [False] * (len(SECTIONS) - 1)
+    assert [kind for kind, _, is_open in form.grouped_tasks if is_open] == ["Balance and flight"]
+    text = admin_client.post(NEW, {**FORM, "seed": "-1"}).content.decode()
+    part = text.partition("training iterations, seed</summary>")
+    assert part[0].endswith('<details class="plan-part" open><summary>Judge&#x27;s options, ')
+    assert part[2].index("id_seed_error") < part[2].index("</details>")
+
+
 def test_tasks_are_listed_by_kind(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """In lists and among boxes alike; each of Prefine's tasks has a kind, and one's own come last."""
     assert set(catalog.group_tasks()) == set(catalog.KINDS)
@@ -79,7 +90,7 @@ def test_tasks_are_listed_by_kind(admin_client: Client, monkeypatch: pytest.Monk
     monkeypatch.setattr(catalog, "tasks", lambda: own)
     assert [*catalog.group_tasks()][-1] == "Your own"
     boxes = admin_client.get(NEW).text.partition("<legend>Tasks")[2].partition("</fieldset>")[0]
-    headings = re.findall(r'class="kind"[^>]*>([^<]+)<', boxes)
+    headings = re.findall(r"<summary[^>]*>(.+?) \(\d+\)<", boxes)
     assert headings == [*catalog.KINDS, "Your own"] and 'value="Cartpole"' in boxes.split("Balance and flight")[1]
     for page in ("/admin/experiments/experiment/add/", "/bench/studies/new/"):
         groups = re.findall(r'<optgroup label="([^"]+)"', admin_client.get(page).text)

@@ -93,6 +93,24 @@ def find_kind(tasks: Sequence[str]) -> str:
     return PROBLEMS if tasks and not set(tasks) <= set(catalog.tasks()) else ROBOTS
 
 
+SECTIONS = {
+    "": ("tasks", "methods", "candidates", "experiments", "model", "judge", "preset", "controls"),
+    "Variants of methods, baseline": ("variants", "as_published", "baseline"),
+    "Claims, retrainings": ("contrasts", "retrain"),
+    "Judge's options, training iterations, seed": ("judge_options", "iterations", "seed"),
+    "Other models, budgets": ("describer", "judge_model", "vision", "token_budget", "dollar_budget"),
+    "Name, label": ("name", "label"),
+    "Results from elsewhere": ("elsewhere_experiments", "elsewhere_rounds", "elsewhere_references"),
+}
+"""Title -> fields of the form. Sections with a title are folded."""
+
+
+def _is_set(field: forms.BoundField) -> bool:
+    """Whether it has another value than in an empty form."""
+    value, usual = field.value(), field.field.initial
+    return str(value or "") != str(usual or "")
+
+
 class ComparisonForm(forms.ModelForm):
     tasks = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
@@ -199,12 +217,25 @@ class ComparisonForm(forms.ModelForm):
         self.initial.setdefault("model", find_environment_model())
 
     @property
-    def grouped_tasks(self) -> list[tuple[str, list[BoundWidget]]]:
-        """The boxes of the tasks under the name of their kind; of problems under none."""
+    def sections(self) -> list[tuple[str, list[forms.BoundField], bool]]:
+        """The fields under the titles of their sections, and whether a section is open: if a field of it is refused, or
+        is not as usual.
+        """
+        found = []
+        for title, names in SECTIONS.items():
+            fields = [self[name] for name in names if name in self.fields]
+            found.append((title, fields, any(field.errors or _is_set(field) for field in fields)))
+        return found
+
+    @property
+    def grouped_tasks(self) -> list[tuple[str, list[BoundWidget], bool]]:
+        """The boxes of the tasks under the name of their kind, of problems under none, and whether one is ticked."""
         boxes = self["tasks"].subwidgets
         if self.kind == PROBLEMS:
-            return [("", boxes)]
-        return [(kind, list(group)) for kind, group in groupby(boxes, lambda box: catalog.task(box.data["value"]).kind)]
+            return [("", boxes, True)]
+        kinds = groupby(boxes, lambda box: catalog.task(box.data["value"]).kind)
+        groups = [(kind, list(group)) for kind, group in kinds]
+        return [(kind, group, any(box.data["selected"] for box in group)) for kind, group in groups]
 
     def clean_judge_options(self) -> list[str]:
         return split_lines(self.cleaned_data["judge_options"])
