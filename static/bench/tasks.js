@@ -13,7 +13,12 @@ document.addEventListener("DOMContentLoaded", () => {
       const text = `${card.textContent} ${card.closest(".task-kind").dataset.kind}`.toLowerCase();
       card.hidden = !words.every((word) => text.includes(word));
     }
-    for (const kind of document.querySelectorAll(".task-kind")) kind.hidden = !kind.querySelector(".task-card:not([hidden])");
+    for (const kind of document.querySelectorAll(".task-kind")) {
+      const left = kind.querySelectorAll(".task-card:not([hidden])").length;
+      const link = document.querySelector(`nav a[href="#${kind.querySelector("h2").id}"]`);
+      kind.hidden = link.parentElement.hidden = !left;
+      link.querySelector("span").textContent = left;
+    }
     const found = cards.filter((card) => !card.hidden).length;
     count.textContent = found ? `${found} task${found === 1 ? "" : "s"}` : "No task fits.";
     return found;

@@ -242,6 +242,9 @@ def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(bench
     search.fill("hands kettle")
     expect(page.locator(".task-card:visible")).to_have_count(1)
     expect(page.get_by_role("heading", name="Locomotion")).to_be_hidden()
+    expect(page.locator("nav[aria-label='Kinds of tasks'] a[href^='#']:visible")).to_have_text(
+        ["Two hands (1)", "Reasoning problems"]
+    )
     search.fill("no such robot")
     expect(page.locator("#task-count")).to_have_text("No task fits.")
     search.press("Escape")
