@@ -39,7 +39,7 @@ def build_charts(
     found = [
         *own,
         build_curves_chart(task, scored),
-        *([build_budget_chart(task, scored)] if limited else []),
+        *([build_curves_chart(task, scored, by_tokens=True)] if limited else []),
         build_gain_chart(task, scored),
         build_scores_chart(task, scored),
     ]
@@ -129,13 +129,15 @@ def build_evaluation_chart(task: str, scores: Sequence[Score], references: Refer
     )
 
 
-def build_curves_chart(task: str, scores: Sequence[Score]) -> Chart:
-    """Best RTS so far over the candidates trained: mean and deviation of each arm."""
-    series = tuple(draw_curve(score) for score in scores)
+def build_curves_chart(task: str, scores: Sequence[Score], by_tokens: bool = False) -> Chart:
+    """Best RTS so far over the candidates tried, or over B x T x C, the most tokens that these may have: where answers
+    are limited to C. Mean and deviation of each arm.
+    """
+    series = tuple(draw_curve(score, score.arm.settings["context"] if by_tokens else 1) for score in scores)
     return Chart(
-        slug=f"curves-{task}",
-        title=f"{task}: best RTS so far",
-        x_label="candidates tried",
+        slug=f"budget-{task}" if by_tokens else f"curves-{task}",
+        title=f"{task}: best RTS so far{' by tokens' if by_tokens else ''}",
+        x_label="most tokens of the candidates tried (B x T x C)" if by_tokens else "candidates tried",
         y_label="best RTS so far, mean and deviation",
         series=series,
         x_range=(0, max((one.x[-1] for one in series if one.x), default=1)),
@@ -143,21 +145,7 @@ def build_curves_chart(task: str, scores: Sequence[Score]) -> Chart:
     )
 
 
-def build_budget_chart(task: str, scores: Sequence[Score]) -> Chart:
-    """Best RTS so far over B x T x C, the most tokens that the candidates may have: where answers are limited to C."""
-    series = tuple(draw_curve(score, score.arm.settings["context"]) for score in scores)
-    return Chart(
-        slug=f"budget-{task}",
-        title=f"{task}: best RTS so far by tokens",
-        x_label="most tokens of the candidates tried (B x T x C)",
-        y_label="best RTS so far, mean and deviation",
-        series=series,
-        x_range=(0, max((one.x[-1] for one in series if one.x), default=1)),
-        whole_x=True,
-    )
-
-
-def draw_curve(score: Score, cost: int = 1) -> Series:
+def draw_curve(score: Score, cost: int) -> Series:
     """An arm's best RTS so far over what its candidates cost, each this much."""
     spent, means, spreads = curve(score)
     around = list(zip(means, spreads, strict=True))
