@@ -93,7 +93,7 @@ def test_a_new_experiment_leads_to_its_live_page(staff):
     [
         ({"task": "HumanoidJump"}, "HumanoidJump has no metric: a person or a language model can judge it."),
         ({"judge": "human"}, "set up a study"),
-        ({"k": 1}, "ICPL needs at least 2 candidates per iteration."),
+        ({"k": 1}, "ICPL needs at least 2 candidates per round."),
         ({"n": 101}, "less than or equal to 100"),
         ({"task": "Nonsense"}, "Nonsense is not one of the available choices"),
         ({"options": "reasons = perhaps"}, "option reasons: &#x27;perhaps&#x27; is not true or false"),

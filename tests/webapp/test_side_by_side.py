@@ -42,10 +42,12 @@ HARMLESS = {
     ("notices", "0002_sessions"),
     ("comparisons", "0008_six_experiments"),
     ("review", "0009_gold_pairs"),
+    ("experiments", "0030_rounds"),
+    ("studies", "0025_rounds"),
 }
 """Migrations with which older processes read and write as before: one adds to rows what pages do without, one lets a
 request have several notices, where older processes write one, one proposes another number of experiments, one
-constrains rows that they do not write.
+constrains rows that they do not write, two call fields otherwise on pages.
 """
 
 

@@ -125,7 +125,7 @@ class Iteration(models.Model):
         constraints = [models.UniqueConstraint(fields=["experiment", "number"], name="one_iteration_per_number")]
 
     def __str__(self) -> str:
-        return f"{self.experiment}, iteration {self.number}"
+        return f"{self.experiment}, round {self.number}"
 
 
 class Candidate(models.Model):

@@ -143,10 +143,10 @@ class LoopSettings(models.Model):
     method = models.CharField(max_length=40, choices=method_choices, default="icpl")
     judge = models.CharField(max_length=10, choices=judges.CHOICES, default=judges.IN_STUDIES)
     k = models.PositiveSmallIntegerField(
-        "candidates per iteration (K)", default=6, validators=[MinValueValidator(1), MaxValueValidator(32)]
+        "candidates per round (K)", default=6, validators=[MinValueValidator(1), MaxValueValidator(32)]
     )
     n = models.PositiveSmallIntegerField(
-        "iterations (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(100)]
+        "rounds (N)", default=5, validators=[MinValueValidator(1), MaxValueValidator(100)]
     )
     preset = models.CharField(max_length=10, choices=preset_choices, default="quick")
     training_start = models.CharField(
@@ -244,7 +244,7 @@ class LoopSettings(models.Model):
             text = f"This version of Prefine cannot ask with {self.prompt_set}: {'; '.join(faults)}."
             raise ValidationError({"prompt_set": text})
         if self.k < chosen.least_k:
-            raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per iteration."})
+            raise ValidationError({"k": f"{chosen.title} needs at least {chosen.least_k} candidates per round."})
         if self.k > chosen.most_k:
             text = f"{chosen.title} trains at most {chosen.most_k} at once. Other seeds are experiments of their own."
             raise ValidationError({"k": text})
