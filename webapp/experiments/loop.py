@@ -19,12 +19,19 @@ from llm.errors import JudgeError, MethodError, ReplayMismatch
 from llm.records import Judged, Pick, Problem, list_shown, meaning, payload, result_to_json
 from simulation import catalog
 from webapp.base.database import read_now
+from webapp.base.prepared import Prepared
 from webapp.experiments import events, jobs, pairs, provenance, request_results, revisions
 from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
 from webapp.experiments.kind import PersonChoice
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 from webapp.problems import lookup
+
+ASKED = Prepared(
+    lambda experiment: Request.objects.filter(
+        experiment=experiment, kind__in=JUDGED_KINDS, status=Request.Status.OPEN
+    ).order_by("step", "slot")[:1]
+)
 
 # --- actions of people -------------------------------------------------------------------------------------------
 
@@ -131,7 +138,10 @@ def find_waiting_request(experiment: Experiment) -> Request | None:
     """The open request that a person should answer, if there is one."""
     if not (experiment.judge_info.asks_people and experiment.live):
         return None
-    return experiment.requests.filter(kind__in=JUDGED_KINDS, status=Request.Status.OPEN).first()
+    asked = ASKED.find(experiment.pk)
+    if asked is not None:
+        asked.experiment = experiment
+    return asked
 
 
 def find_waiting_requests(experiments: Iterable[Experiment]) -> dict[int, Request]:

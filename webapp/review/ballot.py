@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop
 from trainer.records import FINAL
 from webapp.base.database import read_now
 from webapp.base.http import strip_nul
+from webapp.base.prepared import Prepared
 from webapp.experiments import events, loop
 from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Clip, Experiment, Request
@@ -27,6 +28,17 @@ from webapp.studies.models import Assignment, Participant
 
 OUT_OF_DATE = gettext_noop("That page was out of date, so nothing was saved from it. This is where you are now.")
 ROUND_OVER = gettext_noop("That round is already over, so this choice was not counted. This is where you are now.")
+STANDING = Prepared(
+    lambda request, participant: Vote.objects.filter(
+        request=request, screening__participant=participant, undone_at=None
+    ).select_related("screening")[:1],
+    values=2,
+)
+UNLOCKED_AROUND = Prepared(
+    lambda participant: Vote.objects.filter(
+        request__experiment__assignments__participant=participant, undone_at=None, locked_at=None
+    ).values_list("pk", flat=True)[:1]
+)
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
 
@@ -90,8 +102,7 @@ def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResul
 
 
 def find_standing_vote(request: Request, participant: Participant) -> Vote | None:
-    mine = Vote.objects.filter(request=request, screening__participant=participant, undone_at=None)
-    return mine.select_related("screening").first()
+    return STANDING.find(request.pk, participant.pk)
 
 
 def find_vote(screening: Screening) -> Vote | None:
@@ -240,7 +251,8 @@ def find_votes(experiment: Experiment) -> QuerySet[Vote]:
     return Vote.objects.filter(request__experiment=experiment)
 
 
-def find_votes_around(participant: Participant) -> QuerySet[Vote]:
-    """The votes in this person's experiments, those of others included."""
-    mine = Assignment.objects.filter(participant=participant)
-    return Vote.objects.filter(request__experiment__in=mine.values("experiment"))
+def lock_votes_around(participant: Participant) -> None:
+    """Lock the votes in this person's experiments that can no longer be taken back, those of others included."""
+    if UNLOCKED_AROUND.find(participant.pk) is not None:
+        mine = Assignment.objects.filter(participant=participant)
+        lock_due_votes(Vote.objects.filter(request__experiment__in=mine.values("experiment")))

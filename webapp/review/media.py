@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
+from webapp.base.prepared import Prepared
 from webapp.base.store import store
 from webapp.base.store_interface import StoreError
 from webapp.experiments.models import Clip
@@ -26,6 +27,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+TICKET = Prepared(
+    lambda token: ClipTicket.objects.select_related("clip").filter(
+        token=token, participant__withdrawn_at=None, clip__status=Clip.Status.READY
+    )
+)
 CHUNK = 1024 * 1024
 THREADS = ThreadPoolExecutor(32, "media")
 """They read from the store, so that a slow line to a visitor holds no thread."""
@@ -39,7 +45,7 @@ async def _in_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs)
 
 @require_safe
 def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = _find_ticket(token)
+    ticket = TICKET.find(strip_nul(token))
     if ticket is None:
         return HttpResponse(status=404)
     return respond_with_clip(request, ticket.clip.video, "video/mp4", token, ticket.size)
@@ -47,7 +53,7 @@ def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
 
 @require_safe
 def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = _find_ticket(token)
+    ticket = TICKET.find(strip_nul(token))
     if ticket is None:
         return HttpResponse(status=404)
     return respond_with_clip(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)
@@ -72,14 +78,6 @@ def serve_segment(request: HttpRequest, token: str, side: str, content_type: str
         log.warning("a pair waits: %s", error)
         return HttpResponse(status=503, headers={"Retry-After": "5", "Cache-Control": "no-store"})
     return respond_with_clip(request, shown.video if film else shown.poster, content_type, f"{token} {side}", size)
-
-
-def _find_ticket(token: str) -> ClipTicket | None:
-    return (
-        ClipTicket.objects.select_related("clip")
-        .filter(token=strip_nul(token), participant__withdrawn_at=None, clip__status=Clip.Status.READY)
-        .first()
-    )
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,12 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
 from trainer.records import FINAL
+from webapp.base.prepared import Prepared
 from webapp.experiments.models import Candidate, Clip, Request
 from webapp.problems.media import films, get_medium
 from webapp.problems.medium import Medium
@@ -21,6 +23,15 @@ from webapp.studies.models import Participant
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
 PLACES = "prefine.places-of-early-clips"
 """Keys the order of early clips, which nobody outside can compute."""
+SHOWN = Prepared(
+    lambda request, participant: Screening.objects.filter(request=request, participant=participant), values=2
+)
+TICKETS = Prepared(
+    lambda participant, shown_in: ClipTicket.objects.filter(participant=participant, shown_in=shown_in).values_list(
+        "clip", "token", "size", "poster_size"
+    ),
+    values=2,
+)
 
 
 @dataclass(frozen=True)
@@ -41,23 +52,31 @@ class Tile:
         return reverse("poster", args=[self.token])
 
 
-def find_candidates(request: Request) -> list[Candidate]:
-    """The candidates that a Judge or Choose request asks about, in the order in which they were made."""
+def find_candidates(request: Request) -> list[int]:
+    """Primary keys of the candidates that a Judge or Choose request asks about, in the order in which they were
+    made.
+    """
     keys = set(request.payload["candidates"])
-    candidates = Candidate.objects.filter(iteration__experiment=request.experiment_id).select_related("iteration")
-    return [candidate for candidate in candidates if candidate.key in keys]
+    rows = Candidate.objects.filter(iteration__experiment=request.experiment_id)
+    named = rows.values_list("pk", "iteration__number", "index")
+    return [pk for pk, number, index in named if f"{number}-{index}" in keys]  # Candidate.key
 
 
 def find_screening(request: Request, participant: Participant) -> Screening:
     """This person's screening of the request; the order is drawn once, from a stored seed."""
-    seed = secrets.randbits(48)
-    order = [candidate.pk for candidate in find_candidates(request)]
-    random.Random(seed).shuffle(order)
-    screening, _ = Screening.objects.get_or_create(
-        request=request, participant=participant, defaults={"seed": seed, "order": order}
-    )
+    screening = SHOWN.find(request.pk, participant.pk) or _draw_screening(request, participant)
     screening.request, screening.participant = request, participant  # their rows are there: none is read again
     return screening
+
+
+def _draw_screening(request: Request, participant: Participant) -> Screening:
+    seed, order = secrets.randbits(48), find_candidates(request)
+    random.Random(seed).shuffle(order)
+    try:
+        with transaction.atomic():
+            return Screening.objects.create(request=request, participant=participant, seed=seed, order=order)
+    except IntegrityError:  # another tab of the same person was faster
+        return Screening.objects.get(request=request, participant=participant)
 
 
 def find_readable(screening: Screening | Trial) -> set[int] | None:
@@ -104,19 +123,29 @@ def make_practice_tiles(participant: Participant, request: Request) -> list[Tile
 def issue_tickets(participant: Participant, clips: Iterable[Clip], shown_in: str = "") -> dict[int, str]:
     """Clip primary key -> its ticket's token for this person and page; all clips of a page are sent at equal length."""
     clips = list(clips)
-    mine = ClipTicket.objects.filter(participant=participant, clip__in=clips, shown_in=shown_in)
-    known = {clip_pk: (token, size) for clip_pk, token, size in mine.values_list("clip_id", "token", "size")}
-    ready = {clip.pk for clip in clips if clip.status == Clip.Status.READY}
-    if len(known) < len(clips) or any(not known[pk][1] for pk in ready):
+    ready = [clip for clip in clips if clip.status == Clip.Status.READY]
+    known = _read_tickets(participant, shown_in)
+    if any(clip.pk not in known for clip in clips) or any(not known[clip.pk][1] for clip in ready):
+        size, poster_size = padding.compute_sizes(ready)
+        sizes = {"size": size, "poster_size": poster_size}
         missing = [clip for clip in clips if clip.pk not in known]
         ClipTicket.objects.bulk_create(
-            [ClipTicket(participant=participant, clip=clip, shown_in=shown_in) for clip in missing],
+            [
+                ClipTicket(participant=participant, clip=clip, shown_in=shown_in, **(sizes if clip in ready else {}))
+                for clip in missing
+            ],
             ignore_conflicts=True,
         )
-        size, poster_size = padding.compute_sizes([clip for clip in clips if clip.pk in ready])
-        mine.filter(clip__in=ready).update(size=size, poster_size=poster_size)
-        return dict(mine.values_list("clip_id", "token"))
-    return {pk: token for pk, (token, _) in known.items()}
+        known = _read_tickets(participant, shown_in)
+        if any(known[clip.pk][1:] != (size, poster_size) for clip in ready):
+            mine = ClipTicket.objects.filter(participant=participant, clip__in=ready, shown_in=shown_in)
+            mine.update(**sizes)
+    return {clip.pk: known[clip.pk][0] for clip in clips}
+
+
+def _read_tickets(participant: Participant, shown_in: str) -> dict[int, tuple[str, int, int]]:
+    """Token and lengths of the person's tickets on a page, by clip."""
+    return {clip: (token, size, poster) for clip, token, size, poster in TICKETS.fetch(participant.pk, shown_in)}
 
 
 def find_letters(screening: Screening | Trial, candidates: Sequence[int | None]) -> list[str]:

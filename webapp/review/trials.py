@@ -14,6 +14,7 @@ from django.db.models import Q, QuerySet
 from simulation import catalog
 from trainer.records import FINAL
 from webapp.base.database import read_now
+from webapp.base.prepared import Prepared
 from webapp.experiments.kinds import WORST_KINDS
 from webapp.experiments.models import Candidate, Clip
 from webapp.review import ballot
@@ -23,6 +24,14 @@ from webapp.studies.models import Participant
 
 TrialKind = Trial.Kind
 T = TypeVar("T")
+BEGUN = Prepared(
+    lambda participant: (
+        Trial.objects.filter(participant=participant, answered_at=None)
+        .select_related("participant__study")
+        .order_by("number")
+    )
+)
+PLAN = Prepared(lambda study: TrialPlan.objects.filter(study=study).select_related("study")[:1])
 
 
 @dataclass(frozen=True)
@@ -58,12 +67,11 @@ def find_current(participant: Participant, rounds: int, waits_for: int) -> Trial
 
     waits_for: the round whose robots practise; 0 if the person need not wait, and then no new trial begins.
     """
-    begun = Trial.objects.filter(participant=participant, answered_at=None).select_related("participant__study")
     task = _find_task(participant)
-    for open_one in begun.order_by("number"):
+    for open_one in BEGUN.fetch(participant.pk):
         if len(_filter_showable(open_one.order, task)) > 1:
             return open_one
-    plan = TrialPlan.objects.filter(study=participant.study_id).select_related("study").first() if waits_for else None
+    plan = PLAN.find(participant.study_id) if waits_for else None
     if plan is None:
         return None
     begun_numbers = set(Trial.objects.filter(participant=participant).values_list("number", flat=True))

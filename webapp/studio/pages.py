@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from django.db.models import Prefetch, prefetch_related_objects
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from llm.methods import METHODS
+from webapp.base.prepared import Prepared
 from webapp.experiments import loop, progress
 from webapp.experiments.durations import shared_known
 from webapp.experiments.kind import Judgement
@@ -23,7 +23,7 @@ from webapp.review import ballot, pairs, panels, tags, trials
 from webapp.review.models import Screening, Trial, Vote
 from webapp.review.screenings import Tile, find_letters, find_screening, issue_tickets, make_practice_tiles, make_tiles
 from webapp.studies import assigning, opening
-from webapp.studies.models import Assignment, Outcome, Participant
+from webapp.studies.models import Assignment, Outcome, Participant, Question
 from webapp.studies.recruitment import find_own_code
 from webapp.studio import practice as practice_trial
 from webapp.studio.presentations import find_presentation, make_lead
@@ -92,11 +92,26 @@ class ClipLike(Protocol):
     def status(self) -> str: ...
 
 
+PLACES = Prepared(
+    lambda participant: Assignment.objects.select_related("arm", "experiment").filter(participant=participant)
+)
+QUESTIONS = Prepared(lambda study: Question.objects.filter(study=study)[:1])
+NEWEST_ROUND = Prepared(
+    lambda experiment: (
+        Iteration.objects.filter(experiment=experiment, aside=False)
+        .order_by("-number")
+        .values_list("number", flat=True)[:1]
+    )
+)
+
+
 def prefetch_places(participant: Participant) -> None:
     """Read the participant's places once; a page asks for them many times."""
-    getattr(participant, "_prefetched_objects_cache", {}).pop("assignments", None)  # Django would keep the old ones
-    places = Assignment.objects.select_related("arm", "experiment")
-    prefetch_related_objects([participant], Prefetch("assignments", places))
+    places = Assignment.objects.filter(participant=participant)
+    places._result_cache = PLACES.fetch(participant.pk)
+    for place in places:
+        place.participant = participant
+    participant.__dict__.setdefault("_prefetched_objects_cache", {})["assignments"] = places
 
 
 def find_page(participant: Participant) -> Page:
@@ -145,7 +160,7 @@ def _make_first_steps_page(participant: Participant, experiment: Experiment) -> 
         return Page(
             "practice", practice_trial.make_page_context(participant, experiment, find_presentation(experiment))
         )
-    if participant.understood_at is None and study.questions.exists():
+    if participant.understood_at is None and QUESTIONS.fetch(study.pk):
         return Page("check", {}, str(participant.attempts))
     return None
 
@@ -224,8 +239,7 @@ def _make_others_page(others: int) -> Page:
 def find_round(participant: Participant) -> int:
     """The number of the person's current round; 0 before the first."""
     experiment = participant.experiment
-    rounds = experiment.iterations.filter(aside=False) if experiment else Iteration.objects.none()
-    return max(rounds.values_list("number", flat=True), default=0)
+    return (NEWEST_ROUND.find(experiment.pk) if experiment else None) or 0
 
 
 def _make_waiting_page(participant: Participant, experiment: Experiment, now: progress.Progress) -> Page:

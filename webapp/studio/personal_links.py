@@ -11,19 +11,21 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
 from webapp.base.http import HtmxHttpRequest, strip_nul
+from webapp.base.prepared import Prepared
 from webapp.studies import limits
 from webapp.studies.models import Participant
 from webapp.studies.texts.localizing import localize_study
 from webapp.studio.languages import find_choice, use_language
 
 PersonalView = Callable[[HtmxHttpRequest, Participant], HttpResponse]
+BY_LINK = Prepared(lambda token: Participant.objects.select_related("study").filter(token=token))
 
 
 def require_participant(view: PersonalView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
-        participant = Participant.objects.select_related("study").filter(token=strip_nul(token)).first()
+        participant = BY_LINK.find(strip_nul(token))
         if participant is None:
             many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
             return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)

@@ -134,7 +134,7 @@ def render_page(request: HtmxHttpRequest, participant: Participant, page: Page |
 
 def _find_page(request: HttpRequest, participant: Participant) -> Page:
     """The participant's page, after locking votes that can no longer be undone and beginning or ending what is due."""
-    ballot.lock_due_votes(ballot.find_votes_around(participant))
+    ballot.lock_votes_around(participant)
     prefetch_places(participant)
     place = participant.current
     experiment = place.experiment if place else None

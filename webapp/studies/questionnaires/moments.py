@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
 
+from webapp.base.prepared import Prepared
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Assignment, Participant, Study
 from webapp.studies.models.questionnaires import Item, Questionnaire, Response
@@ -16,6 +17,12 @@ Placement = Questionnaire.Placement
 RANK = {placement: rank for rank, placement in enumerate(Placement.values)}
 FindRound = Callable[[Participant, Experiment], int]
 """The last round of the experiment that is over and that the person judged; 0 before the first."""
+
+ACTIVE = Prepared(
+    lambda study: Questionnaire.objects.filter(
+        Exists(Item.objects.filter(questionnaire=OuterRef("pk"))), study=study, active=True
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -34,8 +41,7 @@ def place_questionnaire(questionnaire: Questionnaire) -> tuple[int, int, int]:
 
 def list_active(study: Study) -> list[Questionnaire]:
     """The questionnaires that people are asked, in order. One without items is not asked."""
-    items = Item.objects.filter(questionnaire=OuterRef("pk"))
-    return list(study.questionnaires.filter(Exists(items), active=True))
+    return ACTIVE.fetch(study.pk)
 
 
 def find_due(participant: Participant, find_round: FindRound) -> Moment | None:
