@@ -129,3 +129,11 @@ def test_one_click_makes_a_pilot_and_one_deletes_them(client):
     assert "Delete all pilot data" in client.get(reverse("bench:study", args=[study.pk])).content.decode()
     client.post(reverse("bench:delete_pilots", args=[study.pk]))
     assert not study.participants.exists()
+
+
+def test_the_page_of_a_studys_data_counts_pilots_apart(staff):
+    study = rows.study()
+    rows.participant(study)
+    pilots.add_pilot(study)
+    page = staff.get(reverse("archive:study", args=[study.pk])).content.decode()
+    assert "<dt>Participants</dt><dd>1 <small>and 1 pilot</small></dd>" in page

@@ -98,11 +98,17 @@ comparisons <- do.call(rbind, lapply(names(groups), function(name) {
 print(means, row.names = FALSE)
 print(comparisons, row.names = FALSE)
 
-# Figures. A point is one participant or panel; the square is the arm's mean with its 95% interval.
+# Figures. A point is one participant or panel; the square is the arm's mean with its 95% interval. Of two arms the
+# title says the difference with its interval, and p.
+describe_difference <- function(name) {
+  own <- comparisons[comparisons$measure == name, ]
+  if (is.null(own) || nrow(own) != 1 || is.na(own$p)) return("")
+  with(own, sprintf("\n%s minus %s: %.4g (%.4g to %.4g), p = %.2g", second, first, difference, low, high, p))
+}
 for (name in names(groups)) {
   own <- means[means$measure == name, ]
   limits <- range(unlist(groups[[name]]), own$low, own$high, na.rm = TRUE)
-  plot(NULL, xlim = c(0.5, nrow(own) + 0.5), ylim = limits, xaxt = "n", xlab = "arm", ylab = "", main = name)
+  plot(NULL, xlim = c(0.5, nrow(own) + 0.5), ylim = limits, xaxt = "n", xlab = "arm", ylab = "", main = paste0(name, describe_difference(name)))
   axis(1, seq_len(nrow(own)), own$arm)
   for (place in seq_len(nrow(own))) {
     values <- groups[[name]][[own$arm[place]]]

@@ -73,10 +73,13 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Study, pk=pk)
     user: Any = request.user
+    people = row.participants.filter(deleted_at=None)
     context = {
         "study": row,
         "exports": row.exports.all(),
-        "people": row.participants.filter(deleted_at=None).order_by("pilot", "label"),
+        "people": people.order_by("pilot", "label"),
+        "counted": people.without_pilots().count(),
+        "pilots": people.pilots().count(),
         "erasures": row.erasures.all(),
         "origin": Origin.objects.filter(study=row).first(),
         "due": retention.find_due_day(row),
