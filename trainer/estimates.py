@@ -7,7 +7,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy.special import betaincinv, stdtrit
+import scipy
+
+# scipy loads scipy.special on first use: trainings start without it.
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ def estimate_ratio(sums: Sequence[float], counts: Sequence[int]) -> Estimate:
         return Estimate(mean, 0.0, n)
     residuals = [(value - mean * count) * n / total for value, count in zip(sums, counts, strict=True)]
     error = math.sqrt(math.fsum(residual * residual for residual in residuals) / (n * (n - 1)))
-    half = float(stdtrit(n - 1, 0.975)) * error  # the 97.5% quantile of Student's t
+    half = float(scipy.special.stdtrit(n - 1, 0.975)) * error  # the 97.5% quantile of Student's t
     return Estimate(mean, statistics.stdev(quotients), n, error, mean - half, mean + half)
 
 
@@ -54,7 +56,7 @@ def estimate_share(outcomes: Sequence[float]) -> Estimate:
     """
     n, count = len(outcomes), round(math.fsum(outcomes))
     mean = count / n
-    low = float(betaincinv(count, n - count + 1, 0.025)) if count else 0.0
-    high = float(betaincinv(count + 1, n - count, 0.975)) if count < n else 1.0
+    low = float(scipy.special.betaincinv(count, n - count + 1, 0.025)) if count else 0.0
+    high = float(scipy.special.betaincinv(count + 1, n - count, 0.975)) if count < n else 1.0
     std = statistics.stdev(outcomes) if n > 1 else 0.0
     return Estimate(mean, std, n, math.sqrt(mean * (1 - mean) / n), low, high)

@@ -33,6 +33,7 @@ def earlier_traces(experiment):
     return found.pop()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "traces", "differences", "bad_example"),
     [

@@ -103,6 +103,7 @@ def test_a_persons_words_reach_the_next_prompt_unless_switched_off():
     assert "limps" not in "".join(prompts(pure))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("undecided", "words"), [("equal", "saw no difference"), ("skip", "could not judge them")])
 @pytest.mark.parametrize("method", ["icpl", "scaling_3d", "rf_agent_judged", "rda_judged"])
 def test_a_judge_who_names_nobody_gives_no_bad_example(method, undecided, words):

@@ -60,6 +60,7 @@ def test_what_has_no_film_or_taught_nothing_is_not_ranked():
     assert [one.candidate.id for one in learned.rank([unseen], unseen.outcomes)][-1] == "1-1"
 
 
+@pytest.mark.slow
 def test_icpls_prompts_have_its_ranking_where_that_is_wanted_and_nothing_else_changes():
     plain, ranking = Experiment(k=3, n=3), Experiment(k=3, n=3, options={"ranks": True})
     plain.run()

@@ -96,6 +96,7 @@ def test_observations_entry_by_entry():
     assert seen[0, 72:75].tolist() == pytest.approx([0, 0, -9.81 * 0.02], abs=1e-5)
 
 
+@pytest.mark.slow
 def test_starts_are_spread_as_published():
     push = Environment("HumanoidPush", worlds=512).attributes["goal"]
     assert push.amin(0).tolist() == pytest.approx([0.7, -0.5, 1.0], abs=0.01)

@@ -223,6 +223,7 @@ def test_episodes_begin_with_an_open_hand_and_a_cube_above_it_turned_at_random(t
     assert not torch.allclose(inputs["object_rot"], inputs["goal_rot"], atol=0.05)
 
 
+@pytest.mark.slow
 @BOTH
 def test_the_cube_rests_in_a_hand_that_does_nothing(task):
     env = Environment(task, worlds=16, seed=1)

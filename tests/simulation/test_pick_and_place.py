@@ -21,6 +21,7 @@ def grasp(arm: Arm, thing: str, pose: str) -> np.ndarray:
     return turn
 
 
+@pytest.mark.slow
 def test_a_cube_that_is_held_at_the_goal_succeeds():
     for seed in range(4):
         arm = Arm("PickCube", seed)

@@ -4,8 +4,11 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+import pytest
 
 from tests.simulation.arm import CLOSED, Arm, point_down
+
+pytestmark = pytest.mark.slow
 
 DOWN = point_down(0.0)
 LENGTH = 0.07

@@ -119,6 +119,7 @@ def test_a_finger_that_presses_alone_grasps_nothing():
     assert any(first != second for first, second in pressed)
 
 
+@pytest.mark.slow
 def test_wild_actions_stay_finite_in_every_task_of_the_table():
     for task in ("PickCube", "RollBall"):
         env = Environment(task, worlds=16)

@@ -7,6 +7,8 @@ import pytest
 
 from tests.simulation.arm import CLOSED, OPEN, Arm, find_yaw, lean_forward, point_down
 
+pytestmark = pytest.mark.slow
+
 DOWN = point_down(0.0)
 HALF_OPEN = 0.3
 """An action at which a ball of 7 cm lies between the finger tips, and touches both."""

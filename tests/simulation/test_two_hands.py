@@ -126,6 +126,7 @@ def test_a_fingertip_feels_what_lies_on_it():
     assert (np.abs(pressed)[:, 5:] == 0).all()
 
 
+@pytest.mark.slow
 def test_wild_actions_stay_finite():
     for task in ("Over", "DoorCloseOutward"):
         env = Environment(task, worlds=8)

@@ -68,6 +68,7 @@ def test_the_spout_comes_to_the_bucket(left_goal, good):
     assert hands.solved is good and not hands.ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("height", "good"), [(0.65, True), (0.76, False)])
 def test_the_block_is_pushed_to_the_bucket(height, good):
     """By the back of a hand at its height, or by one above it."""
@@ -95,6 +96,7 @@ def test_hands_below_both_handles_lift_the_pot(below, good):
     assert hands.solved is good and hands.ended is not good, "empty hands soon are too far above the handles"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("good", [True, False])
 def test_both_hands_turn_the_cup_further_than_one(good):
     """The right hand pushes its handle away, the left one then sweeps the other handle around."""
@@ -149,6 +151,7 @@ def test_a_hand_that_leaves_its_place_ends_the_episode():
     assert hands.step.terminated.item() and not hands.solved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("lift", "good"), [(0.05, True), (0.0, False)])
 def test_the_red_block_is_set_on_the_green_one(lift, good):
     """The right hand pushes its block to the middle, the left one grasps the other and lifts it, or only drags it."""
@@ -165,6 +168,7 @@ def test_the_red_block_is_set_on_the_green_one(lift, good):
     assert hands.solved is good and not hands.ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("good", [True, False])
 def test_the_cap_is_pulled_off(good):
     """The left hand grips the bottle; the right one closes around the cap and draws it off, or only holds it."""

@@ -72,6 +72,7 @@ def test_the_command_line_trains_and_films_it(folder: Path, tmp_path: Path) -> N
     assert list(out.rglob("*.mp4"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "old", "new", "words"),
     [

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 import torch
 
 from trainer.normalizer import EPSILON, LIMIT, RunningNormalizer
@@ -27,6 +28,7 @@ def test_first_batch_replaces_the_initial_guess():
     assert (normalizer.mean.item(), normalizer.variance.item()) == (3.0, 1.0)
 
 
+@pytest.mark.slow
 def test_normalize_clips_and_denormalize_inverts():
     normalizer = fed([torch.randn(2, 50, 3) * 3 - 1])
     x = torch.randn(2, 4, 3)

@@ -11,7 +11,7 @@ from webapp.bench.studies.arm_progress import STAGES, build_arm_progress
 from webapp.experiments.models import Experiment
 from webapp.studies.models import Outcome, Participant, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def text(answer):

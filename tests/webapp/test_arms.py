@@ -78,6 +78,7 @@ def test_who_left_makes_room_in_the_balance():
     assert arms_of(newcomer) == "A"
 
 
+@pytest.mark.slow
 def test_seeded_arms_depend_on_the_label_alone():
     one, other = study("ABCD", assignment="seeded", seed=7), study("ABCD", assignment="seeded", seed=7)
     come(one, 12)
@@ -148,6 +149,7 @@ def test_after_one_winner_the_next_experiment_begins(client):
     assert "You have finished" in page(client, person)
 
 
+@pytest.mark.slow
 def test_the_next_begins_once_however_often_one_looks(client):
     [person] = come(study("A", experiments_each=2), 1)
     end(person.experiment)
@@ -344,6 +346,7 @@ def test_a_long_title_still_names_its_experiments():
     assert len(person.experiment.name) <= 120 and person.experiment.name.endswith("P01")
 
 
+@pytest.mark.slow
 def test_the_winner_of_somebody_elses_first_experiment_is_nobody_elses(client):
     """Two people in one arm have experiments of their own."""
     first, second = come(study(), 2)

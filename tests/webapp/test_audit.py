@@ -173,6 +173,7 @@ def test_what_is_done_to_a_comparison_names_it(client, staff):
     assert (row.target_type, row.target_id) == ("comparisons.comparison", str(made.pk))
 
 
+@pytest.mark.slow
 def test_every_action_names_what_it_was_done_to(client, staff):
     person = rows.participant()
     study, experiment = person.study, person.experiment
@@ -230,6 +231,7 @@ def test_rights_and_deletions(client, staff):
     assert [row.target_label for row in entries(action="deleted", target_type="studies.participant")] == ["P07"]
 
 
+@pytest.mark.slow
 def test_what_was_refused_is_recorded_too(client, staff):
     experiment = bench_rows.create_training_experiment()
     client.post(reverse("bench:act", args=[experiment.public_id, "explode"]))

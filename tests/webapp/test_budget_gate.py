@@ -31,6 +31,7 @@ def need_of(made: Experiment) -> int:
     return token_estimate(made.requests.get(kind="Write").payload["messages"]) + UNKNOWN_ANSWER
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["token_budget", "dollar_budget"])
 def test_answers_asked_for_at_once_are_let_in_one_by_one_as_the_budget_allows(kind: str) -> None:
     with serving(lambda body: completion("no program")) as server:  # 100 + 20 tokens each: $0.002

@@ -89,6 +89,7 @@ def test_names_make_no_other_experiments() -> None:
     assert plain.name != named.name  # the reports differ
 
 
+@pytest.mark.slow
 def test_variants_are_told_apart_in_every_table_and_figure(tmp_path: Path, admin_client: Client) -> None:
     answer = admin_client.post(NEW, FORM)
     comparison = Comparison.objects.get()
@@ -141,6 +142,7 @@ def test_arms_that_differ_are_not_named() -> None:
     assert describe_equal_arms(plan_of("icpl", "icpl:measures=true", "open_loop", "rf_agent", candidates=12)) == []
 
 
+@pytest.mark.slow
 def test_equal_arms_are_named_before_it_runs(admin_client: Client, capsys: pytest.CaptureFixture[str]) -> None:
     answer = admin_client.post(NEW, {**FORM, "methods": ["icpl", "open_loop"], "variants": ""})
     page = admin_client.get(answer["Location"]).content.decode()

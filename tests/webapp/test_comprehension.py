@@ -81,6 +81,7 @@ def test_right_answers_lead_on(client, person):
     assert "Round 1 of 3" in page(Client(), person)
 
 
+@pytest.mark.slow
 def test_a_wrong_answer_is_explained_and_asked_again(client, person):
     html = send(client, person, right=False)
     assert "Please try once more" in html and "One answer was not right" in html and "This is the last try" in html
@@ -91,6 +92,7 @@ def test_a_wrong_answer_is_explained_and_asked_again(client, person):
     assert "Round 1 of 3" in send(client, person)
 
 
+@pytest.mark.slow
 def test_after_the_last_try_it_ends_kindly_with_its_code(client, person):
     send(client, person, right=False)
     html = send(client, person, right=False)
@@ -154,6 +156,7 @@ def test_the_order_of_answers_is_the_persons_own_and_stays(study):
     assert len(set(orders)) > 4 and all(sorted(order) == list("12345") for order in orders)
 
 
+@pytest.mark.slow
 def test_where_the_right_answer_is_cannot_be_read_from_the_page(client, study):
     places = set()
     for number in range(10):

@@ -146,6 +146,7 @@ def test_a_result_that_is_missing_is_named_and_stops_no_page(staff, kind):
     assert f"The result of {named} is missing" in html(staff.get(page("experiment", row)))
 
 
+@pytest.mark.slow
 def test_time_stands_still_after_a_failure_and_in_a_pause(staff):
     row = fake_workers.start_experiment()
     begin = timezone.now() - timedelta(minutes=41)
@@ -176,6 +177,7 @@ def test_time_stands_still_after_a_failure_and_in_a_pause(staff):
     assert re.fullmatch(r"\d\d s", read_times()[0])
 
 
+@pytest.mark.slow
 def test_the_list_shows_the_queues_and_what_runs(staff):
     bench_rows.create_training_experiment()
     loop.start(fake_workers.create_experiment(name="second"))
@@ -186,6 +188,7 @@ def test_the_list_shows_the_queues_and_what_runs(staff):
     assert "train 40%, about 2 min left" in text and "half way" in text and "second" in text
 
 
+@pytest.mark.slow
 def test_a_card_has_first_the_score_of_what_its_film_shows(staff):
     row = bench_rows.create_finished_experiment(k=3, n=1)
     Candidate.objects.update(rts=499, final_score=100)
@@ -202,6 +205,7 @@ def test_a_card_has_first_the_score_of_what_its_film_shows(staff):
         assert first < part.index("<dt>Best in training <small>(RTS)</small></dt><dd>499</dd>")
 
 
+@pytest.mark.slow
 def test_picks_among_equal_scores_are_called_tied(staff, monkeypatch):
     def make_equal_outcomes(request, failed):
         fake_workers.make_outcomes(request, failed)
@@ -316,6 +320,7 @@ def test_the_candidate_page_shows_code_difference_traces_and_conversation(staff)
         assert staff.get(page("candidate", row, key)).status_code == 404
 
 
+@pytest.mark.slow
 def test_code_and_prompts_are_escaped(staff):
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
     hostile = "<script>alert(1)</script>"
@@ -331,6 +336,7 @@ def test_code_and_prompts_are_escaped(staff):
         assert hostile not in text and "&lt;script&gt;" in text
 
 
+@pytest.mark.slow
 def test_no_inline_script_or_style(staff):
     row = bench_rows.create_finished_experiment(n=1, failed=(1,))
     for address in (page("experiment", row), page("candidate", row, "1-1"), reverse("bench:index")):

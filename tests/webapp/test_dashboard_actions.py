@@ -60,6 +60,7 @@ def test_live_sends_only_what_changed(staff):
     assert 'hx-swap-oob="true"' in changed and "90%" in changed
 
 
+@pytest.mark.slow
 def test_live_sends_all_rounds_when_there_is_a_new_candidate(staff):
     row = bench_rows.create_training_experiment()
     have = [f"{name}.{version}" for name, version in versions(html(staff.get(page("experiment", row))))]
@@ -68,6 +69,7 @@ def test_live_sends_all_rounds_when_there_is_a_new_candidate(staff):
     assert names.count("rounds") == names.count("c2-9") == names.count("c1-1") == 1
 
 
+@pytest.mark.slow
 def test_the_log_is_filtered_by_text_and_kind(staff):
     row = bench_rows.create_finished_experiment(k=3, n=2, clips=False)
     text = html(staff.get(page("live", row), {"q": "round 2"}))
@@ -145,6 +147,7 @@ async def test_clips_come_in_ranges(async_client):
     assert answer.status_code == 404
 
 
+@pytest.mark.slow
 def test_a_winner_is_downloaded_where_its_policy_is_kept(staff):
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
     address = reverse("bench:download_winner", args=[row.public_id])
@@ -222,6 +225,7 @@ def test_numbers():
     assert [score(v) for v in (None, 0.0, 0.52, 12.345, 499.0, 1234.5)] == ["–", "0", "0.520", "12.3", "499", "1234"]
 
 
+@pytest.mark.slow
 def test_what_the_store_cost_a_training_is_shown(staff):
     row = bench_rows.create_finished_experiment(clips=False)
     assert "Waited for the store" not in html(staff.get(page("candidate", row, "1-1")))
@@ -230,6 +234,7 @@ def test_what_the_store_cost_a_training_is_shown(staff):
     assert "Waited for the store" in shown and "7.0 s, 8.0\xa0MB uploaded" in shown
 
 
+@pytest.mark.slow
 def test_a_candidate_that_nobody_had_to_look_at_is_not_promised_a_clip(staff):
     row = bench_rows.create_finished_experiment(k=4, n=1, clips=False)
     said = staff.get(reverse("bench:experiment", args=[row.public_id])).content.decode()

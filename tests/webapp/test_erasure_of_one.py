@@ -15,7 +15,7 @@ from webapp.review.screenings import find_screening, make_tiles
 from webapp.studies import enrolment
 from webapp.studies.models import Participant
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 GONE, STAYS = "Quokka-1", "Quokka-11"
 
 

@@ -15,6 +15,8 @@ from webapp.experiments.promises import renew_promise
 from webapp.studio import words
 from webapp.studio.presentations import films
 
+pytestmark = pytest.mark.slow
+
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 

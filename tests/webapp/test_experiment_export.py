@@ -17,10 +17,9 @@ from webapp.bench.data import single_exports
 from webapp.comparisons.models import Comparison
 from webapp.experiments.models import Candidate
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
-@pytest.mark.slow
 def test_one_experiment_without_the_people_who_judged_it(staff, tmp_path):
     person = rows.participant(label="Somebody")
     rows.create_round(person)
@@ -44,7 +43,6 @@ def test_one_experiment_without_the_people_who_judged_it(staff, tmp_path):
         importer.restore(tmp_path / "one.zip", "ada")
 
 
-@pytest.mark.slow
 def test_a_comparison_with_all_its_experiments(staff):
     comparison = Comparison.objects.create(
         tasks=["Cartpole"], methods=["icpl"], candidates=6, experiments=2, status="finished"
@@ -61,7 +59,6 @@ def test_a_comparison_with_all_its_experiments(staff):
     assert {"replay/1.json", "replay/2.json", "figures/experiment-2-rounds.csv"} <= set(package.namelist())
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_large_one_is_made_by_a_worker(client, monkeypatch):
     monkeypatch.setattr(single_exports, "MOST_AT_ONCE", 5)

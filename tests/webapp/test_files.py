@@ -38,6 +38,7 @@ def on_disk(row: Experiment) -> tuple[list[str], Path]:
     return [clip.video, clip.poster], run_folder.get_folder(row.requests.get(kind="Train"))
 
 
+@pytest.mark.slow
 def test_deleting_an_experiment_in_the_admin_removes_its_clips_and_runs(row: Experiment) -> None:
     files, folder = on_disk(row)
     others, other = on_disk(Experiment.objects.get(name="kept"))

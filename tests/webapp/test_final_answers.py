@@ -33,6 +33,7 @@ def tried(monkeypatch):
     return rows, address
 
 
+@pytest.mark.slow
 def test_pages_show_what_was_kept(tried, client):
     (first, second), address = tried
     assert [row.metric_trace for row in (first, second)] == [{"final_answer": "$5050$"}, {"final_answer": "$5049$"}]

@@ -23,6 +23,8 @@ from webapp.experiments.progress import read_progress
 from webapp.experiments.tasks import run_job
 from webapp.studio.words import describe_wait_left
 
+pytestmark = pytest.mark.slow
+
 TINY = {"iterations": 10, "worlds": 16}
 
 
@@ -62,7 +64,6 @@ class TestJobs:
         job.experiment.refresh_from_db()
         assert job.experiment.status in ("running", "finished") and job.experiment.error == ""
 
-    @pytest.mark.slow
     @pytest.mark.usefixtures("short_trainings")
     @pytest.mark.parametrize(
         "left",
@@ -143,7 +144,6 @@ print(vote())
 """
 
 
-@pytest.mark.slow
 def test_a_choice_is_stored_or_refused_in_words(small_disk, tmp_path):
     """The database is on the full disk, too."""
     empty_database(small_disk.path)
@@ -228,12 +228,10 @@ lease.renew()
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("full", [True, False], ids=["of the worker", "of the database"])
 def test_a_job_is_given_back_without_a_strike_once_there_is_space(small_disk, full):
     assert run_on_full_disk(small_disk, GIVEN_BACK.format(full=full)) == ["queued 0 True"]
 
 
-@pytest.mark.slow
 def test_a_heartbeat_that_cannot_be_written_is_not_missed(small_disk):
     assert run_on_full_disk(small_disk, HELD) == ["0 0"]

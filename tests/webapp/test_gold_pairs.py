@@ -23,7 +23,7 @@ from webapp.review.models import GoldPair, PairScreening, TrialPlan
 from webapp.studies.copying import copy_study
 from webapp.studies.models import Participant, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
 
 

@@ -15,7 +15,7 @@ from webapp.review.models import PairScreening, Trial
 from webapp.studies import assigning
 from webapp.studies.models import Assignment, Participant, Response, Study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo"), pytest.mark.slow]
 PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
 
 

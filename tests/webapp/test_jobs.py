@@ -236,6 +236,7 @@ class TestStrikes:
         assert "ZeroDivisionError: boom" in row.error
         assert row.error == request.error == saved.error
 
+    @pytest.mark.slow
     def test_progress_wipes_the_slate(self, row: Experiment) -> None:
         for number in range(2 * settings.ATTEMPTS):
             self.strike(row, fraction=(number + 1) / 10)

@@ -5,7 +5,7 @@ import pytest
 from tests.webapp import bench_rows
 from webapp.bench.studies import lineage
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -14,7 +14,6 @@ def staff_client(client):
     return client
 
 
-@pytest.mark.slow
 def test_each_pick_stands_beside_what_it_was_written_from(staff_client):
     experiment = bench_rows.create_finished_experiment(k=3, n=3)
     links = lineage.read_lineage(experiment)

@@ -78,6 +78,7 @@ class TestPlayed:
         write.refresh_from_db()
         assert write.payload["optional"] == kept and len(kept) == 1
 
+    @pytest.mark.slow
     def test_a_person_is_waited_for(self) -> None:
         row = start_experiment(judge="human")
         do_work(row)
@@ -100,6 +101,7 @@ class TestPlayed:
         do_work(row)
         assert (row.status, row.winner.key, loop.find_waiting_request(row)) == ("finished", "1-2", None)
 
+    @pytest.mark.slow
     def test_a_judge_is_heard_once(self) -> None:
         row = start_experiment(judge="human")
         do_work(row)
@@ -141,6 +143,7 @@ class TestPlayed:
         assert row.status == Experiment.Status.FAILED
         assert "none of the 3 candidates could be trained" in row.error and "it produced NaN" in row.error
 
+    @pytest.mark.slow
     def test_a_task_without_metric_needs_a_person(self) -> None:
         row = start_experiment(task="HumanoidJump", judge="proxy")
         do_work(row)
@@ -148,6 +151,7 @@ class TestPlayed:
             pytest.fail("the proxy judged")
         assert row.task_info.metric is None
 
+    @pytest.mark.slow
     def test_changed_settings_stop_it_instead_of_going_on_wrongly(self) -> None:
         row = start_experiment()
         do_work(row, until="Train")
@@ -193,6 +197,7 @@ class TestControls:
         assert loop.resume(row) and not loop.resume(row)
         assert execute.run_job(find_job(row, "advance").pk)
 
+    @pytest.mark.slow
     def test_a_person_may_answer_during_a_pause(self) -> None:
         row = start_experiment(judge="human")
         do_work(row)
@@ -238,6 +243,7 @@ class TestControls:
 
 
 class TestProgress:
+    @pytest.mark.slow
     def test_it_names_each_phase(self) -> None:
         row = create_experiment(k=2, n=1)
         phases = [progress.read_progress(row).phase]
@@ -323,6 +329,7 @@ class TestProgress:
         assert len(find_open_requests(row)) == 3
         assert (progress.read_progress(row).phase, progress.read_progress(row).seconds_left) == ("asking", 24.0)
 
+    @pytest.mark.slow
     def test_what_is_asked_after_a_persons_pick_is_for_the_next_round(self) -> None:
         row = start_experiment(judge="human", n=3)
         do_work(row)

@@ -74,6 +74,7 @@ async def test_range_that_cannot_be_satisfied(async_client, ticket, asked):
     assert response.status_code == 416 and response["Content-Range"] == f"bytes */{len(DATA)}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["bytes=0-1,5-6", "bytes=-", "bytes=x-y", "pages=1-2", "bytes"])
 async def test_what_is_not_one_range_is_ignored(async_client, ticket, asked):
     response, body = await get(async_client, ticket, Range=asked)
@@ -122,6 +123,7 @@ async def test_withdrawn(async_client, ticket):
     assert response.status_code == 404 and body == b""
 
 
+@pytest.mark.slow
 async def test_clip_that_failed_or_is_gone(async_client, ticket):
     store.delete(ticket.clip.video)
     response, _ = await get(async_client, ticket)

@@ -13,6 +13,8 @@ from webapp import metrics
 from webapp.experiments import workers
 from webapp.experiments.models import Job, ModelCall
 
+pytestmark = pytest.mark.slow
+
 KEY = "a-key-for-monitoring"
 
 

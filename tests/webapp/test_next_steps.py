@@ -20,14 +20,13 @@ from webapp.experiments.execute import train, warm_start
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.votes.models import Pair
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def read(client, address, **values):
     return markup.unescape(client.get(address, values).content.decode())
 
 
-@pytest.mark.slow
 def test_the_next_seed_is_started_by_one_confirmed_click(staff):
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False, name="walks", overrides={"iterations": 3})
     fake_workers.create_experiment(k=2, n=1, seed=4, overrides={"iterations": 3})
@@ -71,7 +70,6 @@ def test_a_duplicate_fills_the_form_with_the_settings(staff):
     assert staff.get(reverse("admin:experiments_experiment_add"), {"copy": "nonsense"}).status_code == 200
 
 
-@pytest.mark.slow
 def test_a_vote_opens_with_both_winners_filled_in(staff):
     first = bench_rows.create_finished_experiment(k=2, n=1, name="this one")
     page = reverse("bench:experiment", args=[first.public_id])

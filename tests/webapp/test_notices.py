@@ -169,6 +169,7 @@ def test_two_couriers_send_one(person: Participant, mailbox: Mailbox) -> None:
     assert len(mailbox.letters) == 1 and Notice.objects.filter(kind="ready").count() == 1
 
 
+@pytest.mark.slow
 def test_a_mail_server_that_refuses_is_asked_again_and_at_last_no_more(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.open_judgement(person)
@@ -325,6 +326,7 @@ def waiting_page(person: Participant) -> str:
     return Client().get(person.get_absolute_url()).content.decode()
 
 
+@pytest.mark.slow
 def test_the_page_offers_what_there_is(person: Participant, mailbox: Mailbox, settings: Any) -> None:
     rows.open_training(person)
     page = waiting_page(person)

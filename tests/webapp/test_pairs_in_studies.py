@@ -20,7 +20,7 @@ from webapp.notices.models import Address, Notice, Subscription
 from webapp.review.models import PairScreening
 from webapp.studies.models import Assignment, Outcome, Participant, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
 
 

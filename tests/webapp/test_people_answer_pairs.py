@@ -30,7 +30,7 @@ from webapp.studies import assigning, consent, duration, enrolment
 from webapp.studies.models import Assignment, Participant, Study
 from webapp.studio.presentations import make_lead
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 TINY = {"iterations": 12, "worlds": 16}
 PLAN = {"task": "Cartpole", "method": "prefppo", "k": 1, "n": 1}
 
@@ -268,7 +268,6 @@ def test_the_experiments_page_says_that_people_answer(client: Client) -> None:
     assert "waiting for people to answer pairs" in page and "simulated teacher" not in page
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("short_trainings", "without_undo")
 def test_answers_train_a_policy_session_by_session() -> None:

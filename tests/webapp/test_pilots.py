@@ -15,7 +15,7 @@ from webapp.review.models import Vote
 from webapp.studies import assigning, enrolment, opening, pilots
 from webapp.studies.models import Assignment, ConsentText, Participant, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def vote(person):
@@ -64,7 +64,6 @@ def read_export(study, path, **options):
         return {name: package.read(name) for name in names}
 
 
-@pytest.mark.slow
 def test_pilots_leave_no_trace_in_results_and_export(tmp_path):
     study = rows.study(task="Cartpole", k=3, n=1, quota=2)
     person = rows.participant(study, label="P01")

@@ -95,6 +95,7 @@ def test_the_same_video_twice(client, person):
     assert "Choose two different ones" in send(client, person, best="A", worst="A")
 
 
+@pytest.mark.slow
 def test_going_on_and_practising_again(client, person):
     send(client, person, best="A", worst="B")
     assert 'id="ballot"' in send(client, person, then="again") and 'id="ballot"' in page(client, person)

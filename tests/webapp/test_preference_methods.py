@@ -145,6 +145,7 @@ def test_the_command_line_takes_the_settings_of_the_methods_algorithm(
 SORTED = {"left_out": 5, "turned": 3}
 
 
+@pytest.mark.slow
 def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client) -> None:
     row = bench_rows.create_learned_experiment(judge_options={"mistake": 0.1})
     for address in (f"/bench/{row.public_id}/", f"/bench/{row.public_id}/1-1/"):
@@ -161,6 +162,7 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
     assert "right on new answers" in numbers and "0.75" in numbers
 
 
+@pytest.mark.slow
 def test_a_page_counts_the_answers_that_were_not_trusted(staff: Client) -> None:
     row = bench_rows.create_learned_experiment(method="rime", preset="quick-sac")
     address = f"/bench/{row.public_id}/"
@@ -171,6 +173,7 @@ def test_a_page_counts_the_answers_that_were_not_trusted(staff: Client) -> None:
     assert "Turned round" in page and "<td>5</td><td>3</td>" in page
 
 
+@pytest.mark.slow
 def test_a_share_of_right_answers_is_a_dash_where_none_prefers_a_segment(staff: Client) -> None:
     row = bench_rows.create_learned_experiment()
     address, dash = f"/bench/{row.public_id}/", "A dash in “Right on those learned from”"
@@ -222,6 +225,7 @@ def test_a_page_shows_sessions_while_the_policy_trains(staff: Client, tmp_path: 
     assert "segments, so far from 7." in page and "Reward model by session" in page
 
 
+@pytest.mark.slow
 def test_other_experiments_say_nothing_of_sessions(staff: Client) -> None:
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
     page = html(staff.get(f"/bench/{row.public_id}/"))

@@ -14,7 +14,7 @@ from webapp.problems.models import Attachment
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
 from webapp.studio import preview_samples
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -85,7 +85,6 @@ def test_pages_that_a_study_does_not_have(staff):
     assert staff.get(reverse("preview", args=[999, "consent"])).status_code == 404
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", [problem_rows.sum_problem, problem_rows.add_problem])
 def test_every_page_of_a_problem_is_there(staff, make):
     problem = make()
@@ -112,7 +111,6 @@ def test_a_problem_that_is_not_there_has_no_pages(staff):
     assert staff.get(reverse("preview_page", args=[study.pk, "review"])).status_code == 404
 
 
-@pytest.mark.slow
 def test_scripts_in_every_text_field_stay_text(staff, study):
     """The preview renders the participants' own templates, so that this walks every page of theirs."""
     script = "<script>alert('x')</script><img src=x onerror=alert(1)>"

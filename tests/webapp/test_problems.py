@@ -155,6 +155,7 @@ def test_one_in_use_is_not_deleted_in_the_admin_which_says_why(admin_client, pro
     assert deleted.status_code == 302 and Problem.objects.get().name == "sum"
 
 
+@pytest.mark.slow
 def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     listed = admin_client.get("/admin/problems/problem/")
     assert listed.status_code == 200 and b"A sum" in listed.content
@@ -231,6 +232,7 @@ def shown(page, name):
     return text.removeprefix("\n").replace("\n", "\r\n")
 
 
+@pytest.mark.slow
 def test_cases_go_through_the_admin_as_they_are(admin_client, problems):
     add = problems["add"]
     add.cases.all().delete()
@@ -258,6 +260,7 @@ def test_cases_that_were_kept_with_other_ends_of_lines_are_read_and_exported_wit
     assert b"\\r" not in exchange.export_set(Problem.objects.filter(name="add"))["problems.yaml"]
 
 
+@pytest.mark.slow
 def test_files_are_opened_in_the_admin_by_those_who_may_see_problems(admin_client, client, problems):
     attachment = Attachment.objects.get()
     page = admin_client.get(f"/admin/problems/problem/{attachment.problem_id}/change/").content.decode()

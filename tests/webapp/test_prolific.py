@@ -49,6 +49,7 @@ def full_study(study):
     return study
 
 
+@pytest.mark.slow
 def test_prolifics_list_beside_who_is_here(full_study):
     submissions = prolific.read_submissions(LIST)
     found = {row.submission.external_id: row for row in prolific.compare_submissions(full_study, submissions)}

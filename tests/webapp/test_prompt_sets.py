@@ -306,6 +306,7 @@ def import_as(user, path):
     return task.study
 
 
+@pytest.mark.slow
 def test_an_import_brings_sets_for_administrators_alone(packed):
     arm = import_as(account(role=Role.EXPERIMENTER), packed).arms.get()
     assert arm.prompt_set is None and not PromptSet.objects.exists()
@@ -318,6 +319,7 @@ def test_an_import_brings_sets_for_administrators_alone(packed):
     assert (entry.actor, entry.detail["prompts"], entry.detail["study"]) == ("boss", ["first"], study.pk)
 
 
+@pytest.mark.slow
 def test_an_imported_text_has_the_name_of_a_prompt(packed, tmp_path):
     texts = edit_table(open_zip(packed), "prompt_sets", lambda found: [{**found[0], "texts": {"../../x": "hello"}}])
     path = repack(packed, tmp_path / "hostile.zip", {"tables/prompt_sets.json": texts})

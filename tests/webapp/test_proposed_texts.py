@@ -111,6 +111,7 @@ def follows_facts(study):
     return study.consent_text == consent.write_consent(study)
 
 
+@pytest.mark.slow
 def test_the_consent_text_follows_the_minutes_that_questionnaires_take(study, admin_client):
     def post(name, *args, **fields):
         before = study.consent_text

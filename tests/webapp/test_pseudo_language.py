@@ -21,6 +21,8 @@ from webapp.studio import preview_samples
 from webapp.studio.presentations import make_lead
 from webapp.votes.models import Poll
 
+pytestmark = pytest.mark.slow
+
 SKIPPED = {"script", "style", "kbd", "code", "svg"}
 TAKE_REASONS = (
     *("early", "draft", "declined", "late", "expired", "unassigned", "full", "stopped", "many", "elsewhere"),
@@ -181,7 +183,6 @@ CUT = """() => {
 }"""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en-xa", "ar-xb"])
 def test_no_page_scrolls_sideways_and_no_button_is_cut(language, study, client, pseudo_language):
     shown = read_pages(study, client, language)

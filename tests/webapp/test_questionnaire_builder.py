@@ -12,7 +12,7 @@ from webapp.studies.questionnaires.kinds import KINDS
 from webapp.studies.questionnaires.ready_made import READY_MADE, add_ready_made
 from webapp.studies.questionnaires.scores import SCORES
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -49,7 +49,6 @@ def test_a_ready_made_one_is_whole_and_added_twice_with_other_names(staff, study
         assert SCORES[made.score].find_fault(list(made.items.all())) == ""
 
 
-@pytest.mark.slow
 def test_a_question_is_added_changed_and_moved(staff, study):
     page = post(staff, "add_questionnaire", study.pk)
     made = Questionnaire.objects.get()

@@ -68,6 +68,7 @@ class TestMoments:
         item(Questionnaire.objects.get(title="Late"), "late", "short")
         assert state(person) == "waiting"  # it came after the person's first round
 
+    @pytest.mark.slow
     def test_after_every_second_round_when_the_round_is_over(self, client, person):
         made = questionnaire(person.study, placement="rounds", every=2)
         item(made, "load", "scale", low_label="low", high_label="high")
@@ -92,6 +93,7 @@ class TestMoments:
         Vote.objects.update(locked_at=None)
         assert state(person) != "questionnaire"
 
+    @pytest.mark.slow
     def test_at_the_end_before_debriefing_and_code(self, client, person):
         item(first := questionnaire(person.study, placement="experiment"), "load", "short", required=False)
         item(last := questionnaire(person.study, "The end", placement="after"), "wish", "short", required=False)
@@ -152,6 +154,7 @@ class TestAnswers:
         page = send(client, person, made, **{**COMPLETE, "job": 3}).content.decode()
         assert "brought up another question" in page and not Answer.objects.exists()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["single", "multiple"])
     def test_the_last_option_is_completed_in_own_words(self, client, person, kind):
         made = questionnaire(person.study)
@@ -201,6 +204,7 @@ class TestAnswers:
         shown = {one.item.variable: one.visible for one in find_page(person).context["items"]}
         assert shown == {"which": True, "other": False}
 
+    @pytest.mark.slow
     def test_twice_sent_counts_once(self, client, person):
         made = every_kind(person.study)
         client.get(person.get_absolute_url())

@@ -268,6 +268,7 @@ def page(client, person):
     return text(client.get(person.get_absolute_url()))
 
 
+@pytest.mark.slow
 def test_debriefing_comes_before_thanks_and_its_code(client, ended):
     assert "CODE-" not in page(client, ended)
     rows.finish_experiment(ended)
@@ -334,6 +335,7 @@ def test_posts_that_are_too_large_are_refused(client, study, ended):
     assert not Vote.objects.exists()
 
 
+@pytest.mark.slow
 def test_somebody_elses_link_shows_nothing_of_mine(client, study):
     agree(client, study, CAME)
     mine = Participant.objects.get()

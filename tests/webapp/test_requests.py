@@ -146,6 +146,7 @@ def test_a_comparison_waits_for_a_person(register_method: Any, answer: str, winn
     assert (row.status, row.winner.key) == ("finished", winner)
 
 
+@pytest.mark.slow
 def test_the_proxy_compares_by_score_and_errs_as_its_options_say(register_method: Any) -> None:
     name = register_method(compares_the_first_two)
     do_work(right := start_experiment(method=name))

@@ -53,6 +53,7 @@ def test_the_order_is_drawn_once_and_can_be_drawn_again(person, screening):
     assert [tile.letter for tile in make_tiles(screening)] == list("ABCDEF")
 
 
+@pytest.mark.slow
 def test_two_people_see_different_orders_and_addresses():
     people = [rows.participant(label=f"P{number}") for number in range(6)]
     orders, addresses = set(), set()
@@ -158,6 +159,7 @@ def test_i_cannot_tell(client, person, screening):
     assert (again.best_id, again.worst_id) == (drawn.best_id, drawn.worst_id), "drawn from the screening's seed"
 
 
+@pytest.mark.slow
 def test_a_clip_that_failed_cannot_be_chosen(client):
     person = rows.participant()
     rows.create_round(person, failed=(3,))
@@ -279,6 +281,7 @@ def test_a_model_learns_which_letters_a_reason_speaks_of(client, person, screeni
     assert told == f"{cast.reason}\n[{best} is the best, {worst} is the worst.]"
 
 
+@pytest.mark.slow
 def test_a_page_locks_what_is_due_itself(client, person, screening):
     vote(client, person, screening)
     older()
@@ -382,6 +385,7 @@ class TestReasons:
         html = client.get(person.get_absolute_url()).content.decode()
         return set(re.findall(r'name="tags" value="([^"]+)"', html))
 
+    @pytest.mark.slow
     def test_the_tasks_words_by_default_and_the_studys_own(self, client):
         person = rows.participant(rows.study(task="Cartpole", k=3, other_languages=["de"]))
         rows.create_round(person)

@@ -109,6 +109,7 @@ PAGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "expected"), PAGES)
 def test_each_role_sees_what_it_needs(name: str, expected: tuple[int, int, int]) -> None:
     people = [signed_in(account(role, role)) for role in roles.Role.values]

@@ -8,7 +8,7 @@ from webapp.bench.experiments.run_columns import COLUMNS, read_sources
 from webapp.bench.templatetags.bench import sparkline
 from webapp.experiments.models import Candidate, Experiment
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def read_curve(row):

@@ -167,6 +167,7 @@ class TestRunFolder:
         run_folder.fetch(train_request, "a 3", no_beat)
         assert (run_folder.get_folder(train_request) / shard).read_text() == "by the other"
 
+    @pytest.mark.slow
     @pytest.mark.django_db(transaction=True)
     def test_a_training_that_a_restored_backup_does_not_know_is_thrown_away(
         self, train_request: Request, monkeypatch: pytest.MonkeyPatch

@@ -16,7 +16,7 @@ from webapp.comparisons.models import Comparison
 from webapp.experiments import labels, loop
 from webapp.experiments.models import Experiment
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def read(client, query=""):
@@ -44,7 +44,6 @@ def finish(row, final, cost=None):
     return row
 
 
-@pytest.mark.slow
 def test_every_filter_finds_its_rows_and_no_others(staff):
     ant = fake_workers.create_experiment(name="walks", task="Ant", method="eureka", owner="ada")
     pole = fake_workers.create_experiment(name="balances", seed=7, judge="model")
@@ -148,7 +147,6 @@ def test_columns_are_chosen_and_the_csv_has_the_same(staff):
     assert (row["seed"], row["calls"], row["cost"], row["name"]) == ("31", "2", "0.025", "'=2+2")
 
 
-@pytest.mark.slow
 def test_tags_are_added_and_removed_for_many(staff):
     first, second = fake_workers.create_experiment(), fake_workers.create_experiment()
     said = change(staff, "tag", first, second, tag="  long   run ", next="/bench/?task=Cartpole")
@@ -216,7 +214,6 @@ def read_selected(client, *chosen):
     return client.get(reverse("bench:selected"), {"run": [row.public_id for row in chosen]}).content.decode()
 
 
-@pytest.mark.slow
 def test_selected_experiments_stand_side_by_side(staff):
     first = bench_rows.create_finished_experiment(k=2, n=3, name="same")
     second = bench_rows.create_finished_experiment(k=2, n=2, name="same", seed=4)
@@ -235,7 +232,6 @@ def test_selected_experiments_stand_side_by_side(staff):
     assert staff.get(reverse("bench:curves", args=["nonsense", "svg"]) + chosen).status_code == 404
 
 
-@pytest.mark.slow
 def test_the_number_of_queries_does_not_grow_with_the_rows(staff):
     def count(query):
         with CaptureQueriesContext(connection) as captured:
@@ -268,7 +264,6 @@ def choose_columns(client, *columns):
     return client.get(reverse("bench:index") + f"?{query}", headers=asked)
 
 
-@pytest.mark.slow
 def test_chosen_columns_are_remembered_for_each_person(staff):
     fake_workers.create_experiment(seed=31)
     answer = choose_columns(staff, "seed", "k")

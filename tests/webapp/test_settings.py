@@ -45,6 +45,7 @@ def test_an_address_that_is_none_is_named():
     assert "PREFINE_URL must be http://" in settings_with(PREFINE_URL="robots.example.org").stderr
 
 
+@pytest.mark.slow
 def test_prompts_of_ones_own_that_do_not_fit_stop_the_start(tmp_path):
     (tmp_path / "reason.txt").write_text("The judge says nothing.")
     start = "import runpy, sys; sys.argv = ['manage.py', 'check']; runpy.run_path('manage.py', run_name='__main__')"
@@ -54,6 +55,7 @@ def test_prompts_of_ones_own_that_do_not_fit_stop_the_start(tmp_path):
     assert settings_with(PREFINE_PROMPTS=str(tmp_path)).returncode == 0
 
 
+@pytest.mark.slow
 def test_a_secret_may_stand_in_a_file(tmp_path):
     """Docker's secrets are files; what stands in the environment can be read with `docker inspect`."""
     (tmp_path / "secret").write_text("of the file\n")

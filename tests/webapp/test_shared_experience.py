@@ -10,7 +10,7 @@ from webapp.experiments import loop, repeating, upgrades
 from webapp.experiments.execute.train import build_job, find_candidates
 from webapp.experiments.models import Experiment
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("shared", [True, False])

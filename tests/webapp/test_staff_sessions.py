@@ -44,6 +44,7 @@ def test_an_idle_session_ends_and_looking_for_news_is_no_use(settings):
     assert answer.status_code == 302 and answer.headers["Location"].startswith(reverse("admin:login"))
 
 
+@pytest.mark.slow
 def test_a_person_sees_and_ends_other_sessions():
     user, other = account(), account("zoe")
     here, there, of_another = signed_in(user), signed_in(user), signed_in(other)
@@ -89,6 +90,7 @@ def test_a_locked_database_gives_a_page_that_tries_again(monkeypatch):
     assert "Nothing that was saved is lost" in answer.content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("address", "seconds"), [("https://p.example", 31_536_000), ("http://p.example", 0)])
 def test_browsers_stay_with_https(address, seconds):
     environment = os.environ | {"PREFINE_URL": address, "DJANGO_SETTINGS_MODULE": "webapp.settings"}

@@ -52,6 +52,7 @@ def test_one_pair_or_one_person_says_nothing_of_others(answers):
     assert pool_answers(answers) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("people", "pairs", "lean", "leaning", "spread"),
     [(20, 5, 0.0, 0.7, 0.7), (20, 4, 1.0, 1.0, 0.5), (12, 10, 2.0, 0.5, 1.0), (20, 3, 0.0, 0.0, 1.0)],

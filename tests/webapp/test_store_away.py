@@ -22,7 +22,7 @@ from webapp.experiments.models import Clip, Experiment, Request
 from webapp.problems.models import Attachment, Problem
 from webapp.votes.models import Poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 SET = "format: 1\nproblems:\n- {name: one, title: One, statement: Say it., attachments: [{file: a.png}]}\n"
 ADMIN = "/admin/problems/problem/"
 

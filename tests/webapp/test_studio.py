@@ -108,6 +108,7 @@ def test_consent_makes_the_experiment_of_an_invited_person(client):
     assert invited.experiment.status == Experiment.Status.RUNNING
 
 
+@pytest.mark.slow
 def test_somebody_whose_experiment_was_deleted_begins_again(client, newcomer):
     agree(client, newcomer)
     Experiment.objects.all().delete()
@@ -147,12 +148,14 @@ def test_waiting_shows_progress_and_practice(client, waiting_person):
     assert "safe to close this page" in html
 
 
+@pytest.mark.slow
 def test_only_the_newest_practice_clip_of_each_robot(client, waiting_person):
     page(client, waiting_person)
     rows.create_round(waiting_person, percent=30)
     assert page(client, waiting_person).count("<figcaption>Practice</figcaption>") == 6
 
 
+@pytest.mark.slow
 def test_a_robot_keeps_its_place_when_a_newer_clip_of_it_comes(client, waiting_person):
     def see():
         tokens = re.findall(r'<li id="early-([\w-]+)"', page(client, waiting_person))
@@ -165,6 +168,7 @@ def test_a_robot_keeps_its_place_when_a_newer_clip_of_it_comes(client, waiting_p
     assert robots_later == robots and not set(tokens_later) & set(tokens)
 
 
+@pytest.mark.slow
 def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting_person):
     page(client, waiting_person)
     waiting_person.experiment.requests.update(status="done", result=[])
@@ -173,6 +177,7 @@ def test_no_clips_of_the_round_before_while_the_next_practises(client, waiting_p
     assert page(client, waiting_person).count("<figcaption>Practice</figcaption>") == 5
 
 
+@pytest.mark.slow
 def test_after_the_last_round_no_more_robots_are_promised(client):
     person = rows.participant()
     last = rows.create_round(person, number=person.experiment.n)
@@ -186,6 +191,7 @@ def test_after_the_last_round_no_more_robots_are_promised(client):
     assert "Your favourites are being brought together" in html and "next robots" not in html.partition("</main")[0]
 
 
+@pytest.mark.slow
 def test_live_gives_progress_while_nothing_else_changes(client, waiting_person):
     version = version_of(page(client, waiting_person))
     Job.objects.update(progress={"fraction": 0.9, "seconds_left": 5})
@@ -193,6 +199,7 @@ def test_live_gives_progress_while_nothing_else_changes(client, waiting_person):
     assert response["HX-Retarget"] == "#progress" and "a few seconds left" in response.content.decode()
 
 
+@pytest.mark.slow
 def test_live_gives_the_new_page_when_there_is_one(client, waiting_person):
     version = version_of(page(client, waiting_person))
     rows.open_judgement(waiting_person)
@@ -270,6 +277,7 @@ def test_who_does_not_want_to_wait_after_a_failure_takes_a_code(client, waiting_
     assert Experiment.objects.get().status == Experiment.Status.CANCELLED
 
 
+@pytest.mark.slow
 def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting_person):
     opening.close_study(waiting_person.study)
     assert 'data-state="waiting"' in page(client, waiting_person)

@@ -106,6 +106,7 @@ def test_what_is_used_and_still_to_come():
     assert (remaining.rounds, remaining.round_seconds, remaining.seconds) == (2, 60, 120)
 
 
+@pytest.mark.slow
 def test_the_offline_writer_is_counted_apart(staff_client):
     study = rows.study()
     person = rows.participant(study)
@@ -263,6 +264,7 @@ def test_a_study_without_people_says_what_to_do(staff_client):
     assert "Nobody is invited yet" in page and "The first choice that somebody confirms" in page
 
 
+@pytest.mark.slow
 def test_the_same_answers_give_the_same_file(staff_client):
     study = rows.study()
     vote(rows.participant(study))

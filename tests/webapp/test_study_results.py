@@ -14,7 +14,7 @@ from webapp.bench.studies import results, results_charts, results_tables
 from webapp.review import quality
 from webapp.studies.models import Outcome, Participant
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 APART = {"ICPL": (310.0, 290.0, 330.0, 300.0), "OpenLoop": (240.0, 270.0, 255.0)}
 
@@ -29,7 +29,6 @@ def tables_of(study):
     return results_tables.build_tables(study, results.read_study_results(study), quality.assess_study(study))
 
 
-@pytest.mark.slow
 def test_two_arms_are_compared_on_the_page(staff_client):
     study = arms_study.create_study(APART)
     found = results.read_study_results(study)
@@ -191,7 +190,6 @@ def test_a_study_without_results_says_so(staff_client):
     assert "The first experiment that a participant finishes appears here" in page
 
 
-@pytest.mark.slow
 def test_more_people_cost_no_more_queries(django_assert_num_queries):
     few = arms_study.create_study(APART)
     with CaptureQueriesContext(connection) as queries:

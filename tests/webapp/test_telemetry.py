@@ -103,6 +103,7 @@ def test_the_newest_account_of_each_opened_page(client, person, screening):
     assert Viewing.objects.first().started_at <= timezone.now()
 
 
+@pytest.mark.slow
 def test_a_page_that_reloads_for_ever_fills_nothing(client, person, screening):
     for number in range(telemetry.MOST_SITTINGS + 5):
         assert tell(client, person, screening.token, sitting=str(number)).status_code == 204

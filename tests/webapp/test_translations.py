@@ -31,6 +31,7 @@ LOCALES = catalogs.list_locales()
 GERMAN = {"headers": {"accept-language": "de-AT,en;q=0.5"}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", catalogs.DOMAINS)
 @pytest.mark.parametrize("locale", LOCALES)
 def test_every_string_is_translated(locale, domain):
@@ -146,6 +147,7 @@ def test_scripts_read_the_time_to_undo_in_languages_with_a_comma(study, client):
     assert all(map(float, seconds)) and seconds[1] == "7.3"
 
 
+@pytest.mark.slow
 def test_staff_pages_are_in_english(admin_client, study):
     page = read(admin_client, reverse("bench:study", args=[study.pk]), **GERMAN)
     assert 'lang="en"' in page
@@ -182,6 +184,7 @@ def test_a_text_without_translation_is_in_the_studys_own_language(study, client)
     assert (person.consent_language, person.language) == ("en", "de")
 
 
+@pytest.mark.slow
 def test_experimenters_write_their_texts_in_other_languages(study, admin_client):
     page = reverse("bench:study_texts", args=[study.pk, "de"])
     key = hash_source(study.title)

@@ -16,7 +16,7 @@ from webapp.review.screenings import find_letters, find_screening, make_tiles
 from webapp.studies import assigning
 from webapp.studies.models import Assignment
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def planned(study, **counts):
@@ -164,7 +164,6 @@ def test_a_gold_set_of_another_task_is_for_another_arm(client, person):
     assert "practising" in page(client, person) and not Trial.objects.exists()
 
 
-@pytest.mark.slow
 def test_no_clip_of_another_task_is_shown_when_a_person_has_gone_on(client, person):
     """Neither a trial that was begun, nor a round of the experiment before: the page asks about another robot."""
     planned(person.study, attention=2, repeated=2)  # two in each wait
@@ -254,7 +253,6 @@ def test_a_round_again_has_new_addresses(client, person):
 # --- what they never do ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_a_trial_is_never_an_answer(client, person):
     planned(person.study, attention=4)
     judged(person)

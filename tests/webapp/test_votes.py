@@ -108,6 +108,7 @@ def files(pair, ending):
     ]
 
 
+@pytest.mark.slow
 def test_the_copies_of_a_pair_are_equal_in_size_and_still_play():
     import imageio_ffmpeg
 
@@ -126,6 +127,7 @@ def copies_on_disk():
     return sorted(path.name for path in (settings.DATA_DIR / "media" / "votes").glob("*"))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_nobody_waits_for_the_copies_and_a_crash_between_them_leaves_a_draft_to_be_opened(monkeypatch):
     poll, before, really = poll_rows.poll(pairs=2, opened=False), copies_on_disk(), LocalStore.publish
@@ -383,6 +385,7 @@ def test_seventeen_to_three():
     assert sum(",ICPL,," in line for line in table) == 17 and poll.evaluators.first().token not in "".join(table)
 
 
+@pytest.mark.slow
 def test_several_pairs_are_corrected_and_ranked():
     poll = poll_rows.poll(pairs=3, evaluators_wanted=9, allow_tie=True)
     voted(poll, {"ICPL": 8})

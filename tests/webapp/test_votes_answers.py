@@ -29,6 +29,7 @@ def two_answers(problem):
     return poll_rows.answer_of("one", RIGHT, "sum"), poll_rows.answer_of("two", WRONG, "sum")
 
 
+@pytest.mark.slow
 def test_what_is_read_is_a_copy_that_tells_nothing_of_where_it_came_from(client, problem, two_answers):
     poll = poll_rows.poll_of_answers(*two_answers, evaluators_wanted=1)
     assert lifecycle.open_poll(poll) == []
@@ -85,6 +86,7 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two_answers):
     assert client.get(address).status_code == 404
 
 
+@pytest.mark.slow
 def test_answers_are_chosen_in_the_admin(client, problem, two_answers):
     poll_rows.answer_of("unfinished", "No.", "sum").iteration.experiment.delete()
     client.force_login(bench_rows.create_staff())

@@ -14,7 +14,7 @@ from webapp import reaper
 from webapp.votes import lifecycle, poll_ballot, poll_results, questions
 from webapp.votes.models import Evaluator, Poll, Showing, Vote
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def opened(poll):
@@ -85,7 +85,6 @@ def test_what_cannot_be_a_check_is_said():
 # --- pairs shown twice ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_repeats_come_last_with_their_sides_exchanged_and_count_once():
     poll = opened(poll_rows.poll(pairs=3, opened=False, repeats=2, evaluators_wanted=8))
     for _ in range(8):

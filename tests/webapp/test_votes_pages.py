@@ -56,6 +56,7 @@ def test_a_page_read_while_the_last_answer_arrives_says_thank_you(client):
     assert "You have answered everything" in page(client, person)
 
 
+@pytest.mark.slow
 def test_n_is_reached_while_somebody_votes(client):
     poll = poll_rows.poll(pairs=2, evaluators_wanted=1, completion_code="C0DE-7")
     slow, quick = poll_rows.evaluator(poll), poll_rows.evaluator(poll)
@@ -148,6 +149,7 @@ def test_the_open_link_refuses(client, monkeypatch):
 # --- bad input ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_foreign_and_altered_links(client):
     person = poll_rows.evaluator(poll_rows.poll())
     for token in ("foreign", person.token[:-1], person.token.swapcase(), "\0", "a" * 3000):

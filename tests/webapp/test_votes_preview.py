@@ -11,7 +11,7 @@ from tests.webapp.poll_rows import page
 from webapp.votes import lifecycle
 from webapp.votes.models import Evaluator, Showing, Vote
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def test_staff_see_every_page_and_nothing_is_stored(staff):

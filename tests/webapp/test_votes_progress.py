@@ -6,7 +6,7 @@ from django.urls import reverse
 from tests.webapp import poll_rows
 from webapp.votes import lifecycle
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 HTMX = {"HX-Request": "true"}
 
 

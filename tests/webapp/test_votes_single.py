@@ -51,6 +51,7 @@ def rate_all(poll: Poll, by_name: dict[str, str]) -> Evaluator:
 # --- films ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_film_is_rated_and_the_rating_can_be_taken_back(client: Client) -> None:
     poll = films_to_rate()
     person = poll_rows.evaluator(poll)
@@ -241,6 +242,7 @@ def unblind_rating(clip: Clip, rating: str) -> None:
     lifecycle.unblind_poll(poll, "ada")
 
 
+@pytest.mark.slow
 def test_of_several_orders_the_newest_that_people_rated_counts() -> None:
     scored = Experiment.objects.create(name="R", task="Cartpole", method="retrain", status="finished")
     at = Iteration.objects.create(experiment=scored, number=1)
@@ -252,6 +254,7 @@ def test_of_several_orders_the_newest_that_people_rated_counts() -> None:
     assert (found.people, found.people_answers) == (1.0, 1)
 
 
+@pytest.mark.slow
 def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unblinded(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +288,7 @@ def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unbl
     assert "people 0.900" in admin_client.get(reverse("comparisons:comparison", args=[made.public_id])).text
 
 
+@pytest.mark.slow
 def test_answers_of_methods_become_a_grading_and_one_can_be_taken_out(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

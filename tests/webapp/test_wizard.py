@@ -14,7 +14,7 @@ from webapp.experiments.models import LanguageModel, ModelCall
 from webapp.studies import consent, duration, pilots, preflight, recruitment
 from webapp.studies.models import Outcome, Participant, Study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 @pytest.fixture
@@ -56,7 +56,6 @@ def complete(staff, study):
     save(staff, study, "end", ethics_protocol="2026-17", ethics_expires_on="2999-12-31")
 
 
-@pytest.mark.slow
 def test_a_study_goes_from_nothing_to_open(staff, study):
     assert study.status == "draft" and study.practice
     assert [(arm.name, arm.method, arm.k, arm.n) for arm in study.arms.all()] == [
@@ -189,7 +188,6 @@ def test_who_chose_prolific_reads_there_what_to_do_at_prolific(staff, study):
     assert "minutes of attention" in page and "%PROLIFIC_PID%" in page
 
 
-@pytest.mark.slow
 def test_arms_are_added_compared_and_removed(staff, study):
     page = text(staff.get(address(study, "compare")))
     assert "The arms differ in" in page and "<strong>OpenLoop</strong>" in page

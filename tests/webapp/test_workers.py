@@ -146,6 +146,7 @@ class TestPage:
         assert "No worker has started yet" in page and "./prefine worker train" in page
         assert "1 job waits, and no worker takes it" in page and "./prefine worker llm" in page
 
+    @pytest.mark.slow
     def test_it_shows_what_each_does_and_drains_it(self, staff) -> None:
         row = bench_rows.create_training_experiment()
         busy = workers.register("gpu-1", "train", "cuda:0 NVIDIA H100")

@@ -50,6 +50,7 @@ class Looking(OfflineWriter):
         return dataclasses.replace(reply, text=f"Subtask 1\nScore: 0\nReason: {REASONS[seed % 3]}")
 
 
+@pytest.mark.slow
 def test_several_looks_of_the_best_are_merged_before_the_next_rewards():
     experiment = run(k=2, n=3, backend=Looking(), options={"analyst": "frames", "rollouts": 3})
     asked = [(r, a) for r, a in zip(experiment.requests, experiment.results, strict=True) if isinstance(r, Ask)]
@@ -96,6 +97,7 @@ def test_no_other_method_shows_the_success_test(case):
     assert not [p for p in prompts(experiment) if "PLANTED" in p or "Success rate" in p]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rda", "rda_scored"])
 def test_the_success_test_and_the_rate_of_the_best_are_shown_as_published(method):
     planted = dataclasses.replace(PROBLEM, success=TEST)

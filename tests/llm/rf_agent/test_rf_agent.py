@@ -311,6 +311,7 @@ def test_action_sets(actions, moves):
     ]
 
 
+@pytest.mark.slow
 def test_its_writing_tips_are_those_of_the_paper():
     """A bonus for the goal, no contradictory terms; no other method has them."""
     for request in run(budget=14).of(Write):
@@ -380,6 +381,7 @@ def first_and_last(request):
 # --- a judge as the value -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_incumbent_is_judged_again_and_the_last_one_wins(judged_search):
     asked, picks = judged_search.of(Judge), judged_search.got(Judge)
     assert [len(r.outcomes) for r in asked] == [6, 9, 9, 9, 9]

@@ -41,6 +41,7 @@ def test_a_bounded_reward_is_the_distance_from_the_mean_over_three_deviations():
     assert particle.rewards([0], torch.full((1, 1, 1), 500.0)) > 1
 
 
+@pytest.mark.slow
 def test_the_reservoir_is_a_fair_sample_of_all_states(monkeypatch):
     monkeypatch.setattr(entropy, "RESERVOIR", 50)
     kept = torch.zeros(200)

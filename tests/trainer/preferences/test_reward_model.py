@@ -11,6 +11,8 @@ from trainer.preferences.denoising import Discriminator
 from trainer.preferences.labels import CROPS, Labels, Unlabelled, crop_pairs, pick_labels
 from trainer.preferences.reward_model import MEMBERS, RATIO, RewardModel, preference_loss, right_answers, round_up_size
 
+pytestmark = pytest.mark.slow
+
 
 def labels(count=24, steps=5, inputs=3, seed=0, equal=0):
     """Pairs in which the segment with the larger sum of first inputs is preferred; the first `equal` are equal."""

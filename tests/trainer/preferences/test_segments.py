@@ -6,6 +6,8 @@ import torch
 from trainer.preferences import segments
 from trainer.preferences.segments import SegmentReservoir, places
 
+pytestmark = pytest.mark.slow
+
 
 def reservoir(steps=4, worlds=1, horizon=6, last=(None,), seeds=(1,)):
     return SegmentReservoir(1, worlds, steps, horizon, last, seeds)
