@@ -15,6 +15,7 @@ from simulation import film
 from simulation.mujoco_models import visual_model
 from simulation.renderer import DIP_BRIGHTNESS, HEIGHT, WIDTH, RolloutRenderer, brightness, smooth
 from simulation.rollout import read_rollout, write_rollout
+from tests import short_training
 
 pytestmark = pytest.mark.slow
 
@@ -40,19 +41,20 @@ def standing(task: str, steps: int, speed: float) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def filmed(tmp_path_factory) -> tuple[Path, list[dict], int]:
-    """One run over good and bad rollouts: its folder, the lines it printed, its exit status."""
+    """One run over good and bad rollouts, with short clips: its folder, the lines it printed, its exit status."""
     folder = tmp_path_factory.mktemp("clips")
     cartpole(folder / "calm.npz", 0.05)
-    cartpole(folder / "wild.npz", 1.2, restart_at=300)
+    cartpole(folder / "wild.npz", 1.2, restart_at=45)
     (folder / "torn.npz").write_bytes((folder / "calm.npz").read_bytes()[:900])
     (folder / "text.npz").write_text("not a rollout")
     write_rollout(folder / "wrong.npz", "Cartpole", np.zeros((STEPS, 5)), CONTROL_DT, np.zeros(STEPS))
-    write_rollout(folder / "short.npz", "Cartpole", np.zeros((100, 2)), CONTROL_DT, np.zeros(100))
+    write_rollout(folder / "short.npz", "Cartpole", np.zeros((60, 2)), CONTROL_DT, np.zeros(60))
     write_rollout(folder / "unknown.npz", "Snowman", np.zeros((STEPS, 2)), CONTROL_DT, np.zeros(STEPS))
     (folder / "kept.mp4").write_bytes(b"an older clip")
     names = ["calm", "torn", "text", "wrong", "short", "unknown", "missing", "wild"]
     pairs = [(f"{name}.npz", f"out/{name}.mp4") for name in names] + [("torn.npz", "kept.mp4"), ("calm.npz", "b.mp4")]
-    command = [sys.executable, "-m", "simulation.film", *(str(folder / path) for pair in pairs for path in pair)]
+    python = short_training.python(folder / "python")
+    command = [python, "-m", "simulation.film", *(str(folder / path) for pair in pairs for path in pair)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert not done.stderr, done.stderr
     return folder, [json.loads(line) for line in done.stdout.splitlines()], done.returncode
@@ -72,7 +74,7 @@ def test_good_clips_are_made_beside_bad_rollouts_and_the_status_says_that_some_f
         ("torn", "torn.npz is not a rollout file"),
         ("text", "text.npz is not a rollout file"),
         ("wrong", "the rollout has 5 positions per state, Cartpole has 2"),
-        ("short", "the rollout lasts 1.67 s, the clip 10.00 s"),
+        ("short", "the rollout lasts 1.00 s, the clip 1.50 s"),
         ("unknown", "unknown task 'Snowman'; known: "),
         ("missing", "there is no rollout file"),
     ],
@@ -91,9 +93,9 @@ def test_a_failure_leaves_the_older_clip(filmed):
 def test_every_clip_has_the_same_size_rate_codec_and_length(filmed, name):
     path = filmed[0] / "out" / f"{name}.mp4"
     frames, _ = imageio_ffmpeg.count_frames_and_secs(str(path))
-    assert frames == 300
+    assert frames == 30 * short_training.SECONDS
     probe = subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-i", str(path)], capture_output=True, text=True).stderr
-    assert "Duration: 00:00:10.00, start: 0.000000" in probe
+    assert "Duration: 00:00:01.50, start: 0.000000" in probe
     video = [line for line in probe.splitlines() if "Stream #" in line]
     assert len(video) == 1, "a single stream, without sound"
     assert re.search(rf"h264 \(High\).*yuv420p\(tv, bt709.*{WIDTH}x{HEIGHT}.* 30 fps", video[0])

@@ -32,6 +32,16 @@ def start_experiment(**values: Any) -> Experiment:
     return row
 
 
+def start_to_write() -> Experiment:
+    """A running experiment whose first Write is open and queued, put there by a job."""
+    row = start_experiment()
+    lease = leases.claim(find_job(row, "advance").pk)
+    assert lease is not None
+    with lease, lease.settle() as locked:
+        loop.advance(locked)
+    return row
+
+
 def advance(row: Experiment) -> None:
     """Do what an advance job does."""
     with transaction.atomic():

@@ -1,11 +1,11 @@
 """A drill: back up a running site, kill and delete everything, restore elsewhere; a page that was open goes on."""
 
-import json
 import shutil
 import signal
 import subprocess
 import sys
 import zipfile
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import pytest
@@ -13,7 +13,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.webapp.object_storage import create_bucket
 from tests.webapp.servers import ROOT, embedded, free_port, listening, production, program, static_files, wait_for
-from tests.webapp.sites import BROWSER
+from tests.webapp.sites import BROWSER, Site
 
 pytestmark = pytest.mark.slow
 
@@ -56,14 +56,25 @@ for words in {tries}:
 """
 
 
-def run(stack, code):
-    """Run code among the site's rows; what it puts into `out` comes back."""
-    begin = "import json, django; django.setup(); out = {}\nfrom tests.webapp import rows\n"
-    environment = stack.environment | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
-    command = [sys.executable, "-c", f"{begin}{code}\nprint(json.dumps(out))"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+@contextmanager
+def open_site(stack):
+    """The site of this stack, to run code among its rows."""
+    with closing(Site("", stack.environment | {"DJANGO_SETTINGS_MODULE": "webapp.settings"})) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """An embedded installation with people in it, to be copied, and their links."""
+    stack = embedded(tmp_path_factory.mktemp("filled") / "data")
+    with open_site(stack) as site:
+        return stack.data, site.python(PEOPLE)
+
+
+def copy_filled(filled, data):
+    stack = embedded(data)
+    shutil.copytree(filled[0], data, dirs_exist_ok=True)
+    return stack
 
 
 def manage(stack, *arguments):
@@ -112,9 +123,13 @@ def destroy(stack):
 @pytest.mark.parametrize("stack", ["embedded", pytest.param("production", marks=pytest.mark.exhaustive)], indirect=True)
 def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, tmp_path, request):
     stack = replace(stack, environment=stack.environment | {"PREFINE_UNDO_SECONDS": "600"})
-    links, port, file = run(stack, PEOPLE), free_port(), tmp_path / "kept" / "backup.zip"
+    with open_site(stack) as site:
+        links = site.python(PEOPLE)
+    port, file = free_port(), tmp_path / "kept" / "backup.zip"
     web = start_web(stack, port)
-    with sync_playwright() as playwright:
+    place = make_place(stack, request, tmp_path / "elsewhere")
+    place = replace(place, environment=place.environment | {"PREFINE_UNDO_SECONDS": "600"})
+    with sync_playwright() as playwright, open_site(place) as site:
         browser = playwright.chromium.launch(**BROWSER)
         late = browser.new_page()
         late.goto(f"http://127.0.0.1:{port}{links['late']}")
@@ -125,13 +140,11 @@ def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, tmp_p
         web.send_signal(signal.SIGKILL)
         web.wait()
         destroy(stack)
-        place = make_place(stack, request, tmp_path / "elsewhere")
-        place = replace(place, environment=place.environment | {"PREFINE_UNDO_SECONDS": "600"})
-        run(place, NEWER_TABLE)
+        site.python(NEWER_TABLE)
         said = manage(place, "restore", str(file))
         assert said.returncode == 0, said.stderr
         assert ("PREFINE_SECRET_KEY is set, to another key" in said.stdout) == (stack.name == "production")
-        assert run(place, f"{VOTES}\n{HAS_NEWER}") == {"early": ["A", "C"], "newer": False}
+        assert site.python(f"{VOTES}\n{HAS_NEWER}") == {"early": ["A", "C"], "newer": False}
         web = start_web(place, port)
         try:
             confirm(late)  # never reloaded
@@ -139,7 +152,7 @@ def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, tmp_p
             web.kill()
             web.wait()
             browser.close()
-    assert run(place, VOTES) == {"early": ["A", "C"], "late": ["B", "C"]}
+        assert site.python(VOTES) == {"early": ["A", "C"], "late": ["B", "C"]}
 
 
 WRITE_ON = """
@@ -157,10 +170,17 @@ for percent in range(200, 20_000):
 """
 
 
-def test_a_backup_is_whole_while_people_write(tmp_path):
+FOUND = """
+from webapp.base.store import store
+from webapp.experiments.models import Clip
+out["clips"] = Clip.objects.count()
+out["lost"] = [clip.video for clip in Clip.objects.all() if not store.size(clip.video)]
+"""
+
+
+def test_a_backup_is_whole_while_people_write(tmp_path, filled):
     """Every row's file is in the backup, though rows and files come while it is written."""
-    stack, file = embedded(tmp_path / "data"), tmp_path / "backup.zip"
-    run(stack, PEOPLE)
+    stack, file = copy_filled(filled, tmp_path / "data"), tmp_path / "backup.zip"
     environment = stack.environment | {"DJANGO_SETTINGS_MODULE": "webapp.settings"}
     with (tmp_path / "written").open("w") as out:
         command = [sys.executable, "-c", WRITE_ON, str(file)]
@@ -172,12 +192,8 @@ def test_a_backup_is_whole_while_people_write(tmp_path):
     place = embedded(tmp_path / "elsewhere")
     said = manage(place, "restore", str(file))
     assert said.returncode == 0, said.stderr
-    found = run(
-        place,
-        "from webapp.experiments.models import Clip\nfrom webapp.base.store import store\n"
-        "out['clips'] = Clip.objects.count()\n"
-        "out['lost'] = [clip.video for clip in Clip.objects.all() if not store.size(clip.video)]",
-    )
+    with open_site(place) as site:
+        found = site.python(FOUND)
     assert 12 < found["clips"] < len((tmp_path / "written").read_text().splitlines()) + 12 and not found["lost"]
 
 
@@ -189,29 +205,30 @@ def test_files_go_from_one_object_store_to_another(s3_server, tmp_path):
     publish = (
         f"from webapp.base.store import store\nfor key, text in {files}.items(): store.publish(key, text.encode())"
     )
-    run(stack, publish)
+    with open_site(stack) as site:
+        site.python(publish)
     said = manage(stack, "backup", str(file))
     assert said.returncode == 0, said.stderr
     place = embedded(tmp_path / "elsewhere")
     place = replace(place, environment=place.environment | {"PREFINE_STORE_URL": create_bucket(s3_server)})
     said = manage(place, "restore", str(file))
     assert said.returncode == 0, said.stderr
-    found = run(
-        place, f"from webapp.base.store import store\nfor key in {[*files]}: out[key] = store.open(key).read().decode()"
-    )
-    assert found == files
+    with open_site(place) as site:
+        read = f"for key in {[*files]}: out[key] = store.open(key).read().decode()"
+        assert site.python(f"from webapp.base.store import store\n{read}") == files
 
 
-def test_what_a_restore_refuses_changes_nothing(tmp_path):
-    stack, file = embedded(tmp_path / "data"), tmp_path / "backup.zip"
-    run(stack, PEOPLE)
+def test_what_a_restore_refuses_changes_nothing(tmp_path, filled):
+    stack, file = copy_filled(filled, tmp_path / "data"), tmp_path / "backup.zip"
     assert manage(stack, "backup", str(file)).returncode == 0
 
     cut = tmp_path / "cut.zip"
     cut.write_bytes(file.read_bytes()[:-1000])
     bad = [cut, change(file, tmp_path / "changed.zip", "store/"), change(file, tmp_path / "newer.zip", "manifest")]
     before = (stack.data / "db.sqlite3").read_bytes()
-    said = run(stack, REFUSED.format(tries=[[str(file)], *([str(path), "--overwrite"] for path in bad)]))["said"]
+    tries = [[str(file)], *([str(path), "--overwrite"] for path in bad)]
+    with open_site(stack) as site:
+        said = site.python(REFUSED.format(tries=tries))["said"]
     wanted = (
         "with 1 study, 2 participants",
         "is no backup of Prefine, or not whole",
@@ -251,9 +268,8 @@ def change(file, target, what):
     return target
 
 
-def test_a_backup_that_is_killed_or_lacks_space_leaves_no_file(tmp_path):
-    stack, file = embedded(tmp_path / "data"), tmp_path / "kept" / "backup.zip"
-    run(stack, PEOPLE)
+def test_a_backup_that_is_killed_or_lacks_space_leaves_no_file(tmp_path, filled):
+    stack, file = copy_filled(filled, tmp_path / "data"), tmp_path / "kept" / "backup.zip"
     big = stack.data / "media" / "clips" / "00000000-0000-4000-8000-000000000000.mp4"
     with big.open("wb") as sparse:
         sparse.truncate(3 << 30)

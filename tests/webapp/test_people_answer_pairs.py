@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from llm.replay import read_record, replay
 from simulation import catalog
 from tests.webapp import bench_rows, rows
 from tests.webapp.dashboard_pages import html
@@ -19,12 +20,12 @@ from trainer.preferences.settings import Preferences
 from webapp import reaper
 from webapp.archive import erasure
 from webapp.base.store import store
-from webapp.experiments import headless, loop
+from webapp.experiments import headless, loop, repeating
 from webapp.experiments.execute.train import build_job, find_candidates
 from webapp.experiments.models import Clip, Experiment, Job, PairSession, Segment, SegmentPair
 from webapp.notices import notifier
 from webapp.notices.models import Address, Notice
-from webapp.review import pairs, panels
+from webapp.review import pairs
 from webapp.review.models import PairScreening
 from webapp.studies import assigning, consent, duration, enrolment
 from webapp.studies.models import Assignment, Participant, Study
@@ -291,7 +292,11 @@ def test_answers_train_a_policy_session_by_session() -> None:
         assert pairs.settle_due_sessions() == 1
     assert row.status == Experiment.Status.FINISHED and sessions == 2
     winner = row.winner
-    assert winner is not None and [one["labels"] for one in winner.sessions] == [1, 2]
+    assert winner is not None and [one["labels"] for one in winner.sessions] == [1, 2] and winner.rts is not None
+    assert replay(read_record(headless.save_record(row))).candidate == winner.key
+    assert Clip.objects.get(candidate=winner, percent=100).status == Clip.Status.READY
+    assert not any(request.calls.exists() for request in row.requests.all()), "a language model was asked"
+    assert repeating.explain_retraining_refusal(row).startswith("Its policy learned its reward from answers")
     segments = Segment.objects.all()
     assert {segment.status for segment in segments} == {Clip.Status.READY}
     assert all(store.size(segment.video) and store.size(segment.poster) for segment in segments)
@@ -324,80 +329,3 @@ def test_the_words_before_consent_speak_of_pairs() -> None:
 )
 def test_several_answers_become_the_most_frequent(answers: list[str], pooled: str) -> None:
     assert pairs.pool(answers) == pooled
-
-
-def test_the_experiments_page_answers_while_pairs_are_filmed() -> None:
-    person = start_person()
-    rows.create_round(person)
-    session = rows.open_pairs(person)
-    Job.objects.create(
-        experiment=person.experiment, request=session.request, kind=Job.Kind.PAIRS, percent=1, status="running"
-    )
-    staff = Client()
-    staff.force_login(bench_rows.create_staff())
-    assert staff.get(reverse("bench:experiment", args=[session.request.experiment.public_id])).status_code == 200
-
-
-def test_staff_end_a_session_early() -> None:
-    person = start_person()
-    rows.create_round(person)
-    session = rows.open_pairs(person, pairs=2)
-    experiment = person.experiment
-    assert experiment is not None and not panels.close_round(experiment)
-    staff = Client()
-    staff.force_login(bench_rows.create_staff())
-    assert "Go on with these" not in staff.get(reverse("bench:experiment", args=[experiment.public_id])).text
-    send(person, (list_tokens(send(person))[0], "equal"))
-    page = staff.get(reverse("bench:experiment", args=[experiment.public_id])).text
-    assert "1 of 2 answers to pairs are there." in page and "Go on with these" in page
-    assert panels.close_round(experiment)
-    assert sorted(list_answers(session)) == ["equal", "skip"]
-
-
-def test_a_late_answer_takes_a_free_place_of_its_pair() -> None:
-    first = start_person()
-    rows.open_pairs(first, pairs=1)
-    others = [add_member(first, number, overlap=2) for number in range(2)]
-    mine = list_tokens(send(first))
-    PairScreening.objects.update(released_at=timezone.now())
-    answer_all(others[0])
-    told = send(first, (mine[0], "left"))
-    assert (told["done"], told["pairs"]) == (2, []), "the second answer that the pair needs"
-    late = PairScreening.objects.create(
-        pair=SegmentPair.objects.get(), participant=others[1], swapped=False, copy=1, released_at=timezone.now()
-    )
-    assert send(others[1], (late.token, "left"))["done"] == 2
-    late.refresh_from_db()
-    assert late.answer == "first" and late.released_at is not None, "kept, not counted"
-
-
-def test_a_huge_number_is_refused() -> None:
-    person = start_person()
-    rows.open_pairs(person)
-    body = '{"changes": [{"token": "x", "answer": "left", "sequence": 1e300}]}'
-    sent = Client().post(reverse("pairs", args=[person.token]), body, content_type="application/json")
-    assert sent.status_code == 400
-
-
-def test_the_experiments_page_counts_pairs_from_when_people_see_them() -> None:
-    person = start_person()
-    rows.create_round(person)
-    session = rows.open_pairs(person, pairs=3)
-    staff = Client()
-    staff.force_login(bench_rows.create_staff())
-    address = reverse("bench:experiment", args=[session.request.experiment.public_id])
-    assert "</dt><dd>0</dd>" in staff.get(address).text.partition("Pairs asked")[2][:80]
-    PairSession.objects.update(opened_at=timezone.now())
-    page = staff.get(address).text
-    assert "</dt><dd>3</dd>" in page.partition("Pairs asked")[2][:80]
-    assert "people answer" in page.partition('aria-current="step"')[2][:600]
-
-
-def test_the_waiting_page_speaks_of_one_robot(client: Client) -> None:
-    person = start_person()
-    page = html(client.get(person.get_absolute_url()))
-    assert (
-        "Getting ready" in page
-        and "when it has practised a little" in page
-        and "they" not in page.partition("<main")[2]
-    )

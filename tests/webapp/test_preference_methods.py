@@ -110,6 +110,7 @@ def run_to_end(method: str = "prefppo", **values: Any) -> Experiment:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("short_trainings")
 def test_headless_to_a_policy_a_film_and_a_replayable_record() -> None:

@@ -12,7 +12,7 @@ from tests.webapp.servers import ROOT, database_url
 
 pytestmark = pytest.mark.slow
 
-MODULES = ("test_jobs", "test_requests", "test_races", "test_nul", "test_clocks")
+MODULES = ("test_jobs", "test_calls_of_jobs", "test_requests", "test_races", "test_nul", "test_clocks")
 """Where locks, transactions, the clock and what a column holds decide."""
 MORE = (
     "test_events",

@@ -31,6 +31,11 @@ class Labels:
     def __len__(self) -> int:
         return len(self.targets)
 
+    def extend(self, inputs: Tensor, valid: Tensor, targets: Tensor) -> Labels:
+        """These and more of them."""
+        both = ((self.inputs, inputs), (self.valid, valid), (self.targets, targets))
+        return Labels(*(torch.cat(pair) for pair in both))
+
 
 @dataclass(frozen=True)
 class Unlabelled:

@@ -329,9 +329,7 @@ class PreferenceTraining:
         labels, device = self._labels[row], self._labels[row].targets.device
         given = torch.tensor([TARGETS[answers[index]] for index in answered], device=device).view(-1, 2)
         kept = pairs[answered].to(device)
-        more = (segments.inputs[kept], segments.valid[kept], given)
-        before = (labels.inputs, labels.valid, labels.targets)
-        self._labels[row] = Labels(*(torch.cat(both) for both in zip(before, more, strict=True)))
+        self._labels[row] = labels.extend(segments.inputs[kept], segments.valid[kept], given)
         self._origins[row] = self._origins[row] + [(query.session, index) for index in answered]
         return {
             "session": query.session,
