@@ -68,7 +68,7 @@ def ours(task: str) -> Iterations:
 
 
 def sbx_simba(task: str) -> Iterations:
-    """The library with blocks of our widths."""
+    """SBX with SimbaV2 blocks as wide as the trainer's."""
     from sbx import SAC
 
     preset = read_preset(task)
@@ -77,14 +77,14 @@ def sbx_simba(task: str) -> Iterations:
 
 
 def sbx(task: str) -> Iterations:
-    """The library with perceptrons."""
+    """SBX with perceptrons."""
     from sbx import SAC
 
     return library(SAC, "MlpPolicy", perceptrons(task), task)
 
 
 def sb3(task: str) -> Iterations:
-    """The library that the other one is a translation of."""
+    """Stable-Baselines3, which SBX translates to JAX."""
     from stable_baselines3 import SAC
 
     return library(SAC, "MlpPolicy", perceptrons(task), task)
@@ -101,7 +101,7 @@ def perceptrons(task: str) -> dict[str, list[int]]:
 
 
 def library(algorithm: Any, policy: str, sizes: dict[str, list[int]], task: str) -> Iterations:
-    """The library's own loop over our batched worlds."""
+    """A library's own loop over the trainer's batched worlds."""
     from benchmarks.adapters import Sb3Worlds
 
     preset = read_preset(task)
@@ -131,7 +131,7 @@ def library(algorithm: Any, policy: str, sizes: dict[str, list[int]], task: str)
 
 
 def count_parameters(policy: Any) -> int:
-    """Of actor and critics, without their targets."""
+    """The parameters of actor and critics, without target networks."""
     if hasattr(policy, "actor_state"):
         import jax
 

@@ -248,7 +248,7 @@ def import_own_modules(name: str) -> None:
 
 
 def describe_failure(file: Path, error: Exception) -> str:
-    """What a file of a task raised, with the file's last line that took part."""
+    """What a task's file raised, and in which of its lines."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     return f"{file}{f', line {line}' if line else ''}: {type(error).__name__}: {error}"

@@ -115,7 +115,7 @@ def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch
 
 
 def _multiply(x: Tensor, weight: Tensor) -> Tensor:
-    """Products of R matrices with R others; of one with a single column as one of two, as `networks._affine` has it."""
+    """Products of R matrices with R others. One of one column is multiplied twice: `networks._affine` says why."""
     if len(x) == 1 and weight.shape[-1] == 1:
         return torch.bmm(x.expand(2, -1, -1), weight.expand(2, -1, -1))[:1]
     return torch.bmm(x, weight)

@@ -10,7 +10,7 @@ from types import FrameType
 import uvicorn
 
 WAKE_SECONDS = 1.0
-"""How often the date of answers is written anew. uvicorn's own loop wakes ten times as often."""
+"""How often the date of answers is written again. uvicorn's own loop wakes ten times as often."""
 
 
 class Server(uvicorn.Server):

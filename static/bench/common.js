@@ -32,7 +32,7 @@
     video.play().catch(() => {}); // another clip was chosen before this one began
   };
 
-  /** Without https a browser has no clipboard for scripts; a marked text can be copied all the same. */
+  /** Without https scripts cannot use the clipboard: mark the text in a field, and copy what is marked. */
   const copyMarked = (text) => {
     const field = document.createElement("textarea");
     field.value = text;
@@ -46,9 +46,9 @@
   told.className = "visually-hidden";
   told.setAttribute("role", "status");
   document.addEventListener("DOMContentLoaded", () => document.querySelector("main")?.append(told));
-  /** Says it to those who do not see the button. */
+  /** Has a screen reader say it. */
   const tell = (words) => { told.textContent = words; };
-  /** Copies a link, or all of the table's with their people, a line each; the button says whether it did. */
+  /** Copies one link, or a line with name and link for each row of the table; the button then says whether it worked. */
   const copy = async (button) => {
     const rows = button.closest("table")?.querySelectorAll("tbody tr") || [];
     const lines = [...rows].map((row) => `${row.querySelector("th").textContent}\t${row.querySelector("[data-copy]").dataset.copy}`);
@@ -72,9 +72,9 @@
     const clip = event.target.closest("a[data-clip]");
     if (clip && !event.ctrlKey && !event.metaKey) { event.preventDefault(); show(clip); }
   });
-  // The page stays for hours: what was said about a press of a button does not.
+  // A page stays open for hours: messages of success go after 12 seconds.
   setTimeout(() => { for (const said of document.querySelectorAll(".messages .success")) said.remove(); }, 12000);
-  // A part that refreshes by itself comes back scrolled as it was.
+  // A part that refreshes by itself keeps its scroll position.
   const scrolled = new Map();
   document.addEventListener("htmx:beforeSwap", () => {
     for (const part of document.querySelectorAll("[data-keep-scroll]")) scrolled.set(part.id, part.scrollTop);
@@ -107,7 +107,7 @@
     const asked = event.detail.requestConfig, key = `${asked.verb} ${asked.path}`;
     if (event.target.closest?.("[data-connection-test]")) return; // it says so itself
     const times = (failed.get(key)?.times || 0) + 1;
-    // A part that refreshes by itself asks again soon: one failure passes unseen.
+    // A part that refreshes by itself asks again soon: its first failure is not shown.
     const unseen = times === 1 && /\b(every|refresh)\b/.test(asked.elt.getAttribute("hx-trigger"));
     failed.set(key, { times, words: unseen ? "" : explainFailure(event.detail.xhr) });
     showFailed();
@@ -118,7 +118,7 @@
     const asked = event.detail.requestConfig;
     if (event.detail.successful && failed.delete(`${asked.verb} ${asked.path}`)) showFailed();
   });
-  /** On a phone the links of the bench scroll sideways: the one where one is must not be out of sight. */
+  /** On a phone the links of the bench scroll sideways: scroll to the link of this page. */
   const showPlace = () => {
     const here = document.querySelector(".bar nav [aria-current]");
     if (here) here.parentElement.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - here.parentElement.clientWidth / 2;

@@ -20,7 +20,7 @@ TARGETS = {"first": (1.0, 0.0), "second": (0.0, 1.0), "equal": (0.5, 0.5)}
 
 
 def make_empty_labels(steps: int, inputs: int, device: torch.device | str) -> Labels:
-    """No labels yet, of segments of so many steps and inputs."""
+    """No labels yet, of segments with this many steps and inputs."""
     return Labels(
         torch.zeros(0, 2, steps, inputs, device=device),
         torch.zeros(0, 2, steps, dtype=torch.bool, device=device),

@@ -142,7 +142,7 @@ class Preferences:
 
 
 def count_segment_steps(seconds: float, info: TaskInfo) -> int:
-    """Control steps of a segment of so long; 0, which is whole episodes, for 0 seconds."""
+    """Control steps of a segment of this many seconds; 0, which means a whole episode, for 0 seconds."""
     return max(1, round(seconds / info.control_dt)) if seconds else 0
 
 

@@ -174,7 +174,7 @@ def _parse_method(typed: str, given: dict[str, str], candidates: int, most_large
         options = method.settings({**given, "budget": candidates})
         return Arm(name, k, method.n, tuple((o, v) for o, v in options.items() if o != "budget"), candidates)
     if method.k * method.n == 1 and typed_k in (None, "1"):
-        return Arm(name, 1, 1, tuple(method.settings(given).items()))  # one answer is what this method is
+        return Arm(name, 1, 1, tuple(method.settings(given).items()))  # this method gives one answer by definition
     most = most_large_rounds if k >= LARGE_K else MOST_ROUNDS
     if k > 1 and (candidates % k or candidates // k > most):
         k = _find_divisor(method, k, candidates)

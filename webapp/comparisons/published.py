@@ -110,9 +110,9 @@ def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
 
 
 def _find_baselines(task: str, arm: Arm) -> list[Published]:
-    """The ICPL paper's scores of a policy that learned from as many answers of a teacher that compares the same.
+    """The ICPL paper's scores of a policy that learned from the same number of answers by the same truth.
 
-    There segments are whole episodes. Other lengths stand beside the same scores, and docs/methods.md names that.
+    Segments are whole episodes there. Arms with other lengths get the same scores, which docs/methods.md says.
     """
     method = find_method(arm.method)
     if {name for name, _ in arm.options} - {"queries", "truth", "segment"}:

@@ -167,13 +167,13 @@ def find_set(name: str) -> PromptSet:
 
 
 def find_alike(name: str) -> str:
-    """The name of a set that means the same as this one where a variant names it; empty where there is none."""
+    """The name of the set that a variant means by this name, in any case and spacing; empty if there is none."""
     known = PromptSet.objects.values_list("name", flat=True)
     return next((one for one in known if match_name(name, [one])), "")
 
 
 def explain_misfit(experiment: Experiment) -> str:
-    """Why this version cannot ask in the words that the experiment chose; empty where it can."""
+    """Why this version cannot use the prompts that the experiment chose; empty if it can."""
     chosen = experiment.prompt_set
     faults = chosen.faults if chosen else []
     return (
@@ -186,8 +186,8 @@ def explain_misfit(experiment: Experiment) -> str:
 
 @contextmanager
 def use_chosen_prompts(experiment: Experiment) -> Iterator[None]:
-    """Ask in the words that the experiment chose, and score in those of everybody. For a process that does one job at a
-    time.
+    """Ask with the prompts that the experiment chose, and score with those of the site. For a process that does one job
+    at a time.
     """
     if experiment.prompt_set is None:
         yield

@@ -29,13 +29,13 @@ from webapp.studies import assigning
 from webapp.studies.models import Participant
 
 AHEAD, LEAST_AHEAD = 4, 2
-"""So many pairs a page holds: the one that is shown, and those that it loads meanwhile. Fewer where many people share
-few pairs.
+"""Pairs that a page holds: the one that is shown, and those that it loads meanwhile. The second number where many
+people share few pairs.
 """
 HELD_SECONDS = 90
-"""A pair whose page has not been heard of for so long may be given to somebody else."""
+"""A pair may be given to somebody else once its page has been silent for this long."""
 MEASURED = 20
-"""The time left follows from the median of so many last answers of the person."""
+"""The time left follows from the median time of the person's last answers, this many."""
 LEAST_MEASURED = 3
 MOST_SECONDS = 3600.0
 
