@@ -15,7 +15,7 @@ from typing import Any
 from simulation import catalog
 from trainer import launch
 from trainer.commands.train import training_line
-from trainer.records import CandidateResult, TrainJob, preset_of, read_progress, read_result
+from trainer.records import CandidateResult, TrainJob, read_progress, read_result, resolve_preset
 
 AT_ONCE = 240
 """Candidates of one batch; a program that was stopped goes on within it."""
@@ -86,7 +86,7 @@ class Trainings:
 
     def _key(self, training: Training) -> str:
         """A name of the training, which changes with the values of the preset."""
-        preset = preset_of(TrainJob(self.task, (training.source,), self.preset, overrides=self.overrides))
+        preset = resolve_preset(TrainJob(self.task, (training.source,), self.preset, overrides=self.overrides))
         return _digest([self.task, asdict(preset), catalog.task(self.task).revision, asdict(training)])
 
 

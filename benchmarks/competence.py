@@ -29,7 +29,7 @@ from simulation import catalog
 from trainer import launch
 from trainer.commands.train import duration, training_line
 from trainer.evaluation import evaluate
-from trainer.records import CandidateResult, TrainJob, preset_of, read_progress, read_result
+from trainer.records import CandidateResult, TrainJob, read_progress, read_result, resolve_preset
 
 DATA = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "competence"
 SEEDS, EPISODES = 5, 20
@@ -67,7 +67,7 @@ class Run:
 
 def folder_of(job: TrainJob, data: Path) -> Path:
     """The folder of this job's run; another one when preset, reward or anything that the task is made of changes."""
-    digest = hashlib.sha256(repr((asdict(preset_of(job)), job.sources)).encode())
+    digest = hashlib.sha256(repr((asdict(resolve_preset(job)), job.sources)).encode())
     for file in list_files(job.task):
         digest.update(file.read_bytes())
     seeds = "-".join(map(str, job.seeds))

@@ -71,14 +71,14 @@ def train_candidates(task: str, candidates: Sequence[Candidate], seed: int, over
 def measure_round(arguments: argparse.Namespace, seed: int, diverse: bool) -> Round:
     """One first round."""
     candidates = first_candidates(arguments.task, arguments.k, seed, diverse)
-    code = diversity.by_code([Outcome(c, True) for c in candidates])
+    code = diversity.measure_code_distance([Outcome(c, True) for c in candidates])
     assert code is not None
     if arguments.code_only:
         return Round(code)
     overrides = {"iterations": arguments.iterations} if arguments.iterations else {}
     found = train_candidates(arguments.task, candidates, seed, overrides)
     scores = [o.rts for o in found if o.rts is not None]
-    return Round(code, diversity.by_behaviour(found), max(scores), statistics.mean(scores))
+    return Round(code, diversity.measure_behaviour_distance(found), max(scores), statistics.mean(scores))
 
 
 def main() -> None:

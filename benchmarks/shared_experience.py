@@ -22,7 +22,7 @@ from benchmarks.machine import machine
 from benchmarks.variants import list_rewards
 from simulation import catalog
 from trainer import launch
-from trainer.records import TrainJob, preset_of, read_result
+from trainer.records import TrainJob, read_result, resolve_preset
 
 PRESETS: dict[str, tuple[str, dict[str, float | int]]] = {
     "Cartpole": ("quick-sac", {"iterations": 120, "updates": 8, "replay": 200_000}),
@@ -134,7 +134,7 @@ def print_run(run: Run) -> None:
 def print_table(task: str, runs: list[Run]) -> None:
     """Means over the seeds, with the smallest and the largest of the last part."""
     preset, overrides = PRESETS[task]
-    samples = preset_of(TrainJob(task, (), preset, overrides=overrides)).samples
+    samples = resolve_preset(TrainJob(task, (), preset, overrides=overrides)).samples
     print(f"\n{task}: {catalog.task(task).metric}, of the human reward; {samples:,} samples each\n")
     parts = " | ".join(f"{100 * (part + 1) // PARTS}%" for part in range(PARTS))
     print(

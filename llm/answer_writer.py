@@ -7,10 +7,10 @@ from typing import Any
 
 from llm.backend import ChatBackend, OnReply, Reply
 from llm.errors import ModelError
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.forms.form import Form
 from llm.records import Candidate, Problem, Write
-from llm.reply_buyer import OutOfBudget, ReplyBuyer, group_replies, with_images
+from llm.reply_buyer import OutOfBudget, ReplyBuyer, attach_images, group_replies
 from llm.shortening import Conversation
 from llm.writer import (
     ANSWERS_PER_CANDIDATE,
@@ -41,8 +41,8 @@ def write(
         backend, request.seed, budget, group_replies(saved), on_call, tokens=request.tokens, **buyer_fields
     )
     conversation = Conversation(request.messages, request.optional)
-    messages = with_images(buyer.shorten(conversation, images, request.count).messages, images)
-    form = form_of(problem)
+    messages = attach_images(buyer.shorten(conversation, images, request.count).messages, images)
+    form = find_form(problem)
     found: list[str] = []
     refused: list[Refused] = []
     error, permanent, named = "", False, 0

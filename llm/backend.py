@@ -137,7 +137,7 @@ class ChatBackend(Protocol):
         """See the class. Raises errors.ModelError, and what `on_reply` and `watch` raise."""
 
 
-def without_credentials(url: str) -> str:
+def strip_credentials(url: str) -> str:
     """The address without user, password, query and fragment."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from llm import errors, failures, prices
-from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, hash_images, request_hash, without_credentials
+from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, hash_images, request_hash, strip_credentials
 from llm.gate import Gate, Slots
 from llm.records import Message
 from llm.request_batch import RequestBatch, Turn, open_client
@@ -41,7 +41,7 @@ class OpenAIBackend:
         `gate` None lets eight requests at once through.
         """
         self.model = model
-        self.endpoint = without_credentials(base_url)
+        self.endpoint = strip_credentials(base_url)
         self.prices = prices.find_list_prices(model) if price_list is None else tuple(price_list)
         self.temperature = temperature
         self.timeout = timeout
@@ -72,7 +72,7 @@ class OpenAIBackend:
         def take_end(turn: Turn, result: Answer | failures.Failure) -> bool:
             if not isinstance(result, Answer):
                 where = (self.endpoint, self.model, turn.tries, self._secrets)
-                failed.append(failures.to_model_error(result, *where))
+                failed.append(failures.build_model_error(result, *where))
                 return not failed[-1].permanent
             replies.append(self._reply(messages, turn, result))
             if on_reply:

@@ -18,12 +18,12 @@ SMALL = 0.05
 """Differences of this size, in metres, radians or per second, are hardly seen."""
 
 
-def by_code(outcomes: Sequence[Outcome]) -> float | None:
+def measure_code_distance(outcomes: Sequence[Outcome]) -> float | None:
     """Mean distance of all pairs of programs; None for fewer than two."""
     return _mean_of_pairs([features(o.candidate.source) for o in outcomes], jaccard)
 
 
-def by_behaviour(outcomes: Sequence[Outcome]) -> float | None:
+def measure_behaviour_distance(outcomes: Sequence[Outcome]) -> float | None:
     """Mean distance of all pairs of films whose states are known; None for fewer than two."""
     return _mean_of_pairs([measure_film(o) for o in outcomes if o.ok and o.states], canberra)
 

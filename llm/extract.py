@@ -24,7 +24,7 @@ def source(text: str) -> str | None:
 
     Accepts fences that are indented, never closed or missing, and drops the thoughts of a reasoning model.
     """
-    answer = without_thinking(text)
+    answer = strip_thinking(text)
     blocks = [b for b in find_fenced_blocks(answer) if _DEFINES.search(b)]
     if blocks:
         return mend(blocks[-1])
@@ -34,7 +34,7 @@ def source(text: str) -> str | None:
 
 def thought(text: str) -> str:
     """What an answer says before the code that `source` takes from it; the whole answer where there is none."""
-    answer = without_thinking(text)
+    answer = strip_thinking(text)
     starts = [m.start() for m in _DEFINES.finditer(answer)]
     before = answer[: starts[-1]] if starts else answer
     lines = before.splitlines()
@@ -44,7 +44,7 @@ def thought(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-def without_thinking(text: str) -> str:
+def strip_thinking(text: str) -> str:
     """Without <think>...</think>; an unclosed one reaches to the end, a closing tag alone from the beginning."""
     kept, place, inside = list[str](), 0, False
     for tag in _THINKING.finditer(text):

@@ -36,7 +36,7 @@ def may_pass(failure: Failure) -> bool:
         return is_passing_status(failure.status_code)
     if isinstance(failure, openai.APIConnectionError | httpx2.TransportError | BrokenOff):
         return True
-    return isinstance(failure, openai.APIError) and is_passing_status(status_of(failure))
+    return isinstance(failure, openai.APIError) and is_passing_status(find_status(failure))
 
 
 def is_silence(failure: Failure | None) -> bool:
@@ -50,7 +50,7 @@ def is_passing_status(status: int) -> bool:
     return status in (408, 409, 429) or status >= 500
 
 
-def status_of(failure: openai.APIError) -> int:
+def find_status(failure: openai.APIError) -> int:
     """The status; where the error came with a success (an event of a stream, or in place of an answer) its body's.
 
     500 for an unknown code, because a request whose answer began was understood.
@@ -108,7 +108,7 @@ def context_named(failure: Failure) -> int | None:
     """The model's context in tokens, as a refusal of a prompt that is too long names it; 0 where it names none; None
     for any other failure.
     """
-    if not isinstance(failure, openai.APIError) or status_of(failure) not in (400, 413, 422):
+    if not isinstance(failure, openai.APIError) or find_status(failure) not in (400, 413, 422):
         return None
     said = server_words(failure)
     if not TOO_LONG.search(f"{failure.code} {said}"):
@@ -119,7 +119,7 @@ def context_named(failure: Failure) -> int | None:
 
 def find_refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str | None:
     """The optional parameter that a 400 or 422 does not know; None where it only refuses the value."""
-    if not isinstance(failure, openai.APIError) or status_of(failure) not in (400, 422):
+    if not isinstance(failure, openai.APIError) or find_status(failure) not in (400, 422):
         return None
     said = f"{failure.param or ''} {server_words(failure)}".lower()
     if MINDS_THE_VALUE.search(said):
@@ -127,7 +127,9 @@ def find_refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str 
     return next((name for name in OPTIONAL if name in sent and re.search(rf"(?<![\w-]){name}(?![\w-])", said)), None)
 
 
-def to_model_error(failure: Failure, where: str, model: str, tries: int, secrets: Sequence[str]) -> errors.ModelError:
+def build_model_error(
+    failure: Failure, where: str, model: str, tries: int, secrets: Sequence[str]
+) -> errors.ModelError:
     """The failure as a ModelError that says what to do and holds no secret."""
     said = clean_words(failure, secrets)
     room = context_named(failure)
@@ -170,7 +172,7 @@ def to_model_error(failure: Failure, where: str, model: str, tries: int, secrets
             )
         case openai.APIStatusError():
             return errors.BadRequest(f"{where} refuses the request with status {failure.status_code}. It said: {said}")
-        case openai.APIError() if not is_passing_status(status_of(failure)):  # sent within a success
+        case openai.APIError() if not is_passing_status(find_status(failure)):  # sent within a success
             return errors.BadRequest(f"{where} refuses the request with status {failure.code}. It said: {said}")
         case openai.APIError():
             return errors.ServerFailed(f"{where} failed while it answered; try again later. It said: {said}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.judges import learned
 from llm.judges.learned import Judged
 from llm.messages import trace_text
@@ -53,8 +53,8 @@ AS_PUBLISHED = Feedback()
 def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> Prompt:
     """The first prompt, or the one that carries history, best, worst and the judge's words."""
     if not rounds:
-        return Prompt(form_of(problem).first_prompt)
-    form, last = form_of(problem), rounds[-1]
+        return Prompt(find_form(problem).first_prompt)
+    form, last = find_form(problem), rounds[-1]
     shown = shown if form.traced else replace(shown, traces=False)
     parts: list[str | Text] = []
     if history := [history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
@@ -110,5 +110,5 @@ def describe_prompt(problem: Problem, earlier: Outcome, later: Outcome, shown: F
     """The question to the describer about two consecutive bests: by their programs alone, as published, unless its
     option adds their traces.
     """
-    form = form_of(problem)
+    form = find_form(problem)
     return form.chat(form.describe_text(earlier, later, shown.described_traces))

@@ -363,7 +363,7 @@ def meaning(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     return about
 
 
-def from_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look | Rate:
+def read_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look | Rate:
     """The request to a model that a row holds."""
     fields = {**data, "messages": tuple(data["messages"])}
     if "optional" in data:

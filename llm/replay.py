@@ -335,7 +335,7 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 
 def _format_diversity(outcomes: Sequence[Outcome]) -> str:
-    found = (diversity.by_code(outcomes), diversity.by_behaviour(outcomes))
+    found = (diversity.measure_code_distance(outcomes), diversity.measure_behaviour_distance(outcomes))
     return " / ".join("-" if value is None else f"{value:.2f}" for value in found)
 
 

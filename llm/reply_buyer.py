@@ -59,7 +59,7 @@ class ReplyBuyer:
         """The conversation, shortened to the model's room beside these images; unchanged where all wanted answers are
         saved.
         """
-        if len(self.find_unused_replies(with_images(conversation.messages, images))) >= wanted:
+        if len(self.find_unused_replies(attach_images(conversation.messages, images))) >= wanted:
             return conversation
         shorter = shorten(conversation, self.room, len(images))
         self.left_out = max(self.left_out, shorter.left_out)
@@ -133,7 +133,7 @@ def group_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
     return found
 
 
-def with_images(messages: Sequence[Message], images: Sequence[str]) -> tuple[Message, ...]:
+def attach_images(messages: Sequence[Message], images: Sequence[str]) -> tuple[Message, ...]:
     """The messages with these images (data URLs) behind the text of the last one, as OpenAI's format has it."""
     if not images:
         return tuple(messages)

@@ -15,7 +15,7 @@ from llm.errors import ModelError, TooLong
 from llm.messages import inputs_text
 from llm.prompts import render
 from llm.records import Ask, Candidate, Look, Message, Problem, Rate, Write
-from llm.reply_buyer import OutOfBudget, ReplyBuyer, StopCheck, group_replies, with_images
+from llm.reply_buyer import OutOfBudget, ReplyBuyer, StopCheck, attach_images, group_replies
 from llm.shortening import Attempt, Conversation
 
 REPAIRS = 2  # at most, for each answer
@@ -238,7 +238,7 @@ def repair(
 def ask_for_repair(answer: Answer, refusal: Refused, problem: Problem) -> Conversation:
     """The conversation so far, the answer, and what to correct."""
     wanted = render("repair", stage=refusal.stage, reason=refusal.reason[:1500], inputs=inputs_text(problem))
-    said = extract.without_thinking(answer.reply.text).strip() or "(empty)"
+    said = extract.strip_thinking(answer.reply.text).strip() or "(empty)"
     attempt = Attempt({"role": "assistant", "content": said}, {"role": "user", "content": wanted})
     return answer.conversation.add_attempt(attempt)
 
@@ -268,12 +268,12 @@ def ask(
     `images` are data URLs; `stop_check` and `watch` as in `write`. The prompt is sent as it is, however long.
     """
     buyer = ReplyBuyer(backend, request.seed, 3, group_replies(saved), on_call, stop_check, watch=watch)
-    messages = with_images(request.messages, images)
+    messages = attach_images(request.messages, images)
     error, permanent, text, named = "", False, "", 0
     try:
         while not text:
             reply = next(iter(buyer.get_replies(messages, buyer.next_seeds(1))), None)
-            said = extract.without_thinking(reply.text).strip() if reply and reply.finish_reason != "length" else ""
+            said = extract.strip_thinking(reply.text).strip() if reply and reply.finish_reason != "length" else ""
             text = said if accept(said) else ""
     except OutOfBudget:
         error = f"the model gave no usable answer in {buyer.used} tries. Try another model, or ask again."

@@ -181,7 +181,7 @@ class Subtask:
         return self.points * self.worst
 
 
-def by_subtask(report: Report, cases: Sequence[Case], points: Mapping[int, float]) -> tuple[Subtask, ...]:
+def grade_subtasks(report: Report, cases: Sequence[Case], points: Mapping[int, float]) -> tuple[Subtask, ...]:
     """The subtasks in order of their numbers. A program that did not compile passed nothing."""
     results = report.results or tuple(CaseResult("", 0.0, 0.0) for _ in cases)
     found = []

@@ -62,7 +62,7 @@ def read_mark(folder: Path) -> int:
         return 0
 
 
-def candidate_of(mark: int) -> int | None:
+def read_candidate(mark: int) -> int | None:
     """The candidate whose reward was being called; None between calls."""
     return mark % CANDIDATES - 1 if mark % CANDIDATES else None
 
@@ -79,7 +79,7 @@ class CallWatch:
 
     def look(self, mark: int, pid: int, now: float) -> str:
         """Why the call must be ended; empty while it may go on."""
-        if candidate_of(mark) is None:
+        if read_candidate(mark) is None:
             self.mark = mark
             return ""
         used = processor_seconds(pid)

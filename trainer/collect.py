@@ -96,7 +96,7 @@ class Collector:
                 observations=self._over_time(observations[:-1]),
                 actions=self._over_time(actions),
                 means=self._over_time(means),
-                rewards=rewards.view(truncated.shape) if of_all is None else of_each_own(of_all),
+                rewards=rewards.view(truncated.shape) if of_all is None else take_own_rewards(of_all),
                 terminated=self._over_time([step.terminated for step in steps]),
                 truncated=truncated,
                 next_observations=self._group(observations[-1]),
@@ -137,6 +137,6 @@ class Collector:
         return over_time(values, self.env.groups)
 
 
-def of_each_own(rewards_of_all: Tensor) -> Tensor:
+def take_own_rewards(rewards_of_all: Tensor) -> Tensor:
     """What each candidate's reward gives for its own states (K, T, M), from Experience.rewards_of_all."""
     return torch.stack([rewards[group] for group, rewards in enumerate(rewards_of_all)])

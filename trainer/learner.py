@@ -79,7 +79,7 @@ def learner_for(
     shared_experience: bool = False,
 ) -> Learner:
     """Learners for this task by the preset's algorithm, one for each of these seeds. `shared_experience`: of SAC alone
-    (`records.preset_of` refuses it elsewhere).
+    (`records.resolve_preset` refuses it elsewhere).
     """
     if isinstance(preset, SacPreset):
         return SAC(info.num_obs, info.num_actions, preset, seeds, mixed_precision, device, shared_experience)

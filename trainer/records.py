@@ -213,7 +213,7 @@ def fingerprint_job(job: TrainJob, preset: AnyPreset, device: str) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def preset_of(job: TrainJob, saved: AnyPreset | None = None) -> AnyPreset:
+def resolve_preset(job: TrainJob, saved: AnyPreset | None = None) -> AnyPreset:
     """The job's preset, or the one that was saved when its run began, with the job's overrides. Raises ValueError
     naming what is unknown, not positive or missing.
     """
@@ -229,8 +229,8 @@ def preset_of(job: TrainJob, saved: AnyPreset | None = None) -> AnyPreset:
 
 
 def states_at_once(job: TrainJob) -> int:
-    """The number of states for which training calls a reward at once. Raises ValueError as preset_of does."""
-    return preset_of(job).states * (len(job.sources) if job.shared_experience else 1)
+    """The number of states for which training calls a reward at once. Raises ValueError as resolve_preset does."""
+    return resolve_preset(job).states * (len(job.sources) if job.shared_experience else 1)
 
 
 def require_sound_preferences(job: TrainJob, preset: AnyPreset) -> None:

@@ -203,7 +203,7 @@ def device_in_words(job_dir: Path) -> str:
 
 def device() -> str:
     """The device of a run that would begin at present. Raises ValueError where the named device is missing."""
-    return device_here(read_device_setting())
+    return require_device(read_device_setting())
 
 
 def read_device_setting() -> str:
@@ -238,7 +238,7 @@ def require_warm(job_dir: Path, job: TrainJob, shards: list[Shard]) -> None:
         )
 
 
-def device_here(requested: str) -> str:
+def require_device(requested: str) -> str:
     """The device that this name stands for. Raises ValueError when it is not here."""
     return device_and_gpu(requested)[0]
 

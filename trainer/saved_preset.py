@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simulation.catalog import AnyPreset, Preset, SacPreset
-from trainer.records import TrainJob, preset_of, write_text
+from trainer.records import TrainJob, resolve_preset, write_text
 
 KINDS: dict[str, type[Preset] | type[SacPreset]] = {kind.algorithm: kind for kind in (Preset, SacPreset)}
 
@@ -30,16 +30,16 @@ def keep_preset(job_dir: Path, job: TrainJob) -> None:
 
 def read_preset(job_dir: Path, job: TrainJob) -> AnyPreset:
     """The values with which this folder's run began; today's where none are saved. Raises ValueError where they cannot
-    be read, and as preset_of does.
+    be read, and as resolve_preset does.
     """
     file = preset_file(job_dir)
     try:
         saved = _restore(json.loads(file.read_text()))
     except FileNotFoundError:
-        return preset_of(job)
+        return resolve_preset(job)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{file} is damaged: remove the folder {file.parent} to start this run again") from error
-    return preset_of(job, saved)
+    return resolve_preset(job, saved)
 
 
 def describe_values(preset: AnyPreset) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from trainer.calls import CallWatch, candidate_of, clear_mark, read_mark
+from trainer.calls import CallWatch, clear_mark, read_candidate, read_mark
 from trainer.log_lines import say
 from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, clean_environment
 from trainer.records import Progress, drop_candidate, read_job, read_progress, read_result, shard_folder
@@ -147,7 +147,7 @@ class Shard:
 
     def _candidate_of(self, mark: int) -> int | None:
         """The candidate of the child's mark, if it is one of the child's: the file is open to generated code."""
-        index = candidate_of(mark)
+        index = read_candidate(mark)
         return index if index is not None and self.first <= index < self.last else None
 
     def _restart_without(self, index: int, reason: str) -> None:

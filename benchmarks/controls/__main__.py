@@ -147,7 +147,7 @@ def describe(plan: Any, rows: Sequence[dict[str, Any]], by: str) -> Iterator[str
     """The report's claims, and the arms' table."""
     from webapp.comparisons.claim_sections import build_aggregates, build_claims
     from webapp.comparisons.experiment_results import Score
-    from webapp.comparisons.findings import gather
+    from webapp.comparisons.findings import collect_evidence
     from webapp.comparisons.unread import find_unread
 
     task = plan.tasks[0]
@@ -163,7 +163,7 @@ def describe(plan: Any, rows: Sequence[dict[str, Any]], by: str) -> Iterator[str
         for arm in plan.arms
     ]
     references = {(task, row["arm"]): row["retrained"] for row in rows if row["arm"] not in labels}
-    evidence = gather(plan, scores, references, find_unread(plan))
+    evidence = collect_evidence(plan, scores, references, find_unread(plan))
     yield from build_aggregates(evidence, ())
     yield from build_claims(evidence, ())
 

@@ -11,6 +11,6 @@ from llm.records import ANSWER, PROGRAM, REWARD, Problem
 FORMS: dict[str, type[Form]] = {REWARD: Reward, ANSWER: Answer, PROGRAM: Program}
 
 
-def form_of(problem: Problem) -> Form:
+def find_form(problem: Problem) -> Form:
     """How this problem and its candidates are put into words, tried and read. Raises KeyError for an unknown form."""
     return FORMS[problem.form](problem)

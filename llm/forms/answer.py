@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llm.extract import without_thinking
+from llm.extract import strip_thinking
 from llm.forms.form import Form
 from llm.reasoning import answer_parts, equivalence
 from llm.records import Candidate, Message, Outcome, Run
@@ -76,7 +76,7 @@ class Answer(Form):
 
     def read(self, text: str) -> str | None:
         """The whole answer, if it has a final answer."""
-        answer = without_thinking(text).strip()
+        answer = strip_thinking(text).strip()
         return answer if answer_parts.final_answer(answer, self.problem.sections) else None
 
     @property

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.method import Option
 from llm.records import Ask, Choose, Compare, Judge, Judged, Outcome, Pick, Problem, list_shown
 
@@ -44,7 +44,7 @@ def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str,
     order = list(list_shown(judged))
     random.Random(seed).shuffle(order)
     wants_worst = isinstance(judged, Judge) and judged.worst and len(order) > 1
-    form = form_of(problem)
+    form = find_form(problem)
     text = form.judge_text(order, wants_worst, [(pictures or {}).get(o.candidate.id, 0) for o in order])
     iteration = 0 if isinstance(judged, Choose) else judged.iteration
     return Question(Ask(iteration, form.judge_chat(text), seed, "judge"), judged, tuple(order))

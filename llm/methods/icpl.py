@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from llm.feedback import AS_PUBLISHED, Feedback, Round, describe_prompt, ranking_text, write_prompt
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.judges.learned import Judged
 from llm.judges.panel import reason_text, undecided_text
 from llm.method import Method, Option
@@ -35,7 +35,10 @@ def icpl(
     With `diverse` the first K are written one after another, each to differ from those before (not in the paper).
     Returns the winner's id. Raises MethodError when no candidate of an iteration can be tried.
     """
-    form, shown = form_of(problem), replace(shown, reasons=reasons, measures=measures, described_traces=describe_traces)
+    form, shown = (
+        find_form(problem),
+        replace(shown, reasons=reasons, measures=measures, described_traces=describe_traces),
+    )
     rounds: list[Round] = []
     judged: list[Judged] = []
     for iteration in range(1, n + 1):
@@ -71,14 +74,14 @@ def one_after_another(
     """K first candidates, each written in view of those before it and to differ from them."""
     written: tuple[Candidate, ...] = ()
     for index in range(1, k + 1):
-        prompt = different_prompt(problem, written) if written else Prompt(form_of(problem).first_prompt)
+        prompt = different_prompt(problem, written) if written else Prompt(find_form(problem).first_prompt)
         written += yield Write(1, prompt.messages, 1, make_seed(rng), first=index, optional=prompt.optional)
     return written
 
 
 def different_prompt(problem: Problem, written: Sequence[Candidate]) -> Prompt:
     """The first prompt with the candidates that are there already, from which the next one is to differ."""
-    form = form_of(problem)
+    form = find_form(problem)
     entries = [mark_optional(form.listed_text(number, c)) for number, c in enumerate(written, 1)]
     listed = join_texts("\n\n", entries)
     return make_prompt(form.chat, fill_prompt(form.prompt_name("different"), problem=form.statement, programs=listed))

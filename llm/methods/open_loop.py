@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.method import Method
 from llm.records import Choose, Judge, Outcome, Problem, Write
 from llm.steps import Steps, by_id, make_seed, outcome_named
@@ -16,7 +16,7 @@ def open_loop(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> S
     No judgement reaches a later prompt: each finds the round's best, and the last choice among those finds the best of
     all K x N. Returns the winner's id. Raises MethodError when nothing of a round can be tried.
     """
-    form, bests = form_of(problem), list[Outcome]()
+    form, bests = find_form(problem), list[Outcome]()
     for iteration in range(1, n + 1):
         candidates = yield Write(iteration, form.first_prompt, k, make_seed(rng))
         outcomes = yield form.trial(iteration, candidates)

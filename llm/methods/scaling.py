@@ -16,7 +16,7 @@ from typing import Any
 
 from llm.errors import MethodError, explain_missing_score
 from llm.feedback import AS_PUBLISHED, Round, describe_prompt, write_prompt
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.judges import model as model_judge
 from llm.judges.panel import reason_text, undecided_text
 from llm.method import Method, Option
@@ -39,18 +39,18 @@ def batch(
     on written answers, whose reasoning counts too, the model then chooses the best `within` the largest group, or the
     first is taken. Returns the id chosen. Raises MethodError when no answer of a round can be tried.
     """
-    form, answers = form_of(problem), list[Outcome]()
+    form, answers = find_form(problem), list[Outcome]()
     for iteration in range(1, n + 1):
         candidates = yield Write(iteration, form.first_prompt, k, make_seed(rng), tokens=context)
         outcomes = yield form.trial(iteration, candidates)
         answers.extend(by_id(iteration, outcomes).values())
     two_stages = by == "vote" and within == "best" and problem.form == ANSWER
-    pick = by_vote_and_model if two_stages else PICKS[by]
+    pick = choose_by_vote_and_model if two_stages else PICKS[by]
     chosen: Outcome = yield from pick(problem, rng, n, answers)
     return chosen.candidate.id
 
 
-def by_score(
+def choose_by_score(
     problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
 ) -> Generator[Any, Any, Outcome]:
     """The highest score; the first of equal ones."""
@@ -61,7 +61,7 @@ def by_score(
     return max(answers, key=lambda a: a.rts or 0.0)
 
 
-def by_model(
+def choose_by_model(
     problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
 ) -> Generator[Any, Any, Outcome]:
     """The one that the model chooses of all. A record may hold answers that name none: then it is asked once more."""
@@ -74,7 +74,7 @@ def by_model(
     return outcome_named({a.candidate.id: a for a in answers}, chosen)
 
 
-def by_vote(
+def choose_by_vote(
     problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
 ) -> Generator[Any, Any, Outcome]:
     """The first answer of the largest group of equivalent ones."""
@@ -82,12 +82,12 @@ def by_vote(
     return group[0]
 
 
-def by_vote_and_model(
+def choose_by_vote_and_model(
     problem: Problem, rng: random.Random, iteration: int, answers: Sequence[Outcome]
 ) -> Generator[Any, Any, Outcome]:
     """The one of the largest group of equivalent answers that the model chooses: the second stage of the paper."""
     group = yield from find_largest_group(problem, rng, iteration, answers)
-    return (yield from by_model(problem, rng, iteration, group))
+    return (yield from choose_by_model(problem, rng, iteration, group))
 
 
 def find_largest_group(
@@ -98,7 +98,7 @@ def find_largest_group(
     Answers are equivalent when a rule says so of their extracted final answers; those of which the rules cannot say
     whether they are another's equal are put before the model.
     """
-    form = form_of(problem)
+    form = find_form(problem)
     groups: dict[str, list[Outcome]] = {}  # by the final answer of each one's first
     for a in answers:
         text = form.final_answer(a)
@@ -122,7 +122,7 @@ def merge(
     """
     listed = "\n\n".join(f"## Number {number}\n\n{text}" for number, text in enumerate(texts, 1))
     prompt = render("vote", problem=problem.description.strip(), entries=listed)
-    messages = form_of(problem).judge_chat(prompt)
+    messages = find_form(problem).judge_chat(prompt)
     for _ in range(TRIES):
         said = yield Ask(iteration, messages, make_seed(rng), "judge")
         groups = read_groups(said, len(texts))
@@ -147,7 +147,7 @@ def read_groups(said: str, count: int) -> list[list[int]] | None:
     return sorted((sorted(group) for group in groups if group), key=lambda group: group[0])
 
 
-PICKS = {"score": by_score, "model": by_model, "vote": by_vote}
+PICKS = {"score": choose_by_score, "model": choose_by_model, "vote": choose_by_vote}
 
 
 def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context: int = 0) -> Steps:
@@ -157,7 +157,7 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
     """
     if k != 1:
         raise MethodError(f"turns revise one answer: K must be 1, not {k}")
-    form = form_of(problem)
+    form = find_form(problem)
     last: Outcome | None = None
     final: Outcome | None = None
     for iteration in range(1, n + 1):
@@ -173,7 +173,7 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
 
 def reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
     """The problem, the last answer with what trying it showed, and the instruction to revise it."""
-    form = form_of(problem)
+    form = find_form(problem)
     return form.chat(form.render("turn", problem=form.statement, answer=form.tried_text(last)))
 
 
@@ -194,7 +194,7 @@ def three_d(
     traces of the pair, earlier positives and how they differ; with `feedback` "programs" the pair's programs alone.
     Returns the positive of the last turn. Raises MethodError when no answer of a turn can be tried.
     """
-    form = form_of(problem)
+    form = find_form(problem)
     traced = form.traced and feedback == "traces"
     turns: list[Round] = []
     for iteration in range(1, n + 1):
@@ -236,7 +236,7 @@ def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None, w
     """The problem with a positive and a negative example: only the answers themselves and a person's words about them,
     and nothing of earlier turns.
     """
-    form = form_of(problem)
+    form = find_form(problem)
     parts = [render("negative", answer=form.candidate_text(negative.candidate))] if negative else []
     if words:
         parts.append(render("reason", reason=words))

@@ -55,7 +55,7 @@ def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random
         return _reflection(parts, reading, verify=move == "verify")
     if move not in MOVES:
         return None
-    quantities, family = derive(reading), family_of(parts)
+    quantities, family = derive(reading), read_family(parts)
     program = Program.parse(family.parent.source) if family else None
     if family is None or program is None or not quantities:
         return None
@@ -63,11 +63,11 @@ def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random
     search = MOVES[move](search, family)
     if not search.done:
         search.jitter(0.2)
-    thought = f"{in_words(search.program, quantities)} Against its parent: {'; '.join(search.done)}."
+    thought = f"{describe_components(search.program, quantities)} Against its parent: {'; '.join(search.done)}."
     return f"{thought}\n\n```python\n{search.program.source}```\n"
 
 
-def family_of(parts: Sequence[tuple[str, str]]) -> Family | None:
+def read_family(parts: Sequence[tuple[str, str]]) -> Family | None:
     """The parent and the other nodes of a prompt; None where it shows no parent."""
     parent, others, scores = None, [], []
     for title, body in parts:
@@ -208,12 +208,12 @@ def _reflection(parts: Sequence[tuple[str, str]], reading: Reading, verify: bool
             "Its rules cannot take this program apart.\n\nRating: 0" if verify else "Its rules cannot read this code."
         )
     if not verify:
-        return in_words(program, quantities)
+        return describe_components(program, quantities)
     value, why = rating(Example(code, trace(body)), program, quantities)
     return f"{why}\n\nRating: {value:g}"
 
 
-def in_words(program: Program, quantities: Sequence[Quantity]) -> str:
+def describe_components(program: Program, quantities: Sequence[Quantity]) -> str:
     """What each component of the program is about."""
     said = []
     for name in program.components():

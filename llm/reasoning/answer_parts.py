@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from llm.extract import without_thinking
+from llm.extract import strip_thinking
 
 TITLES = ("key final answer", "all final answers", "final answer", "reasoning", "explanation", "justification", "proof")
 """Beginnings of known titles: a bold line is a heading only with one of them."""
@@ -130,7 +130,7 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     Without that section: the last \boxed{...} of the whole answer, then the last "the answer is ...". None where there
     is nothing of the kind.
     """
-    answer = without_thinking(text)[:MOST_LETTERS]
+    answer = strip_thinking(text)[:MOST_LETTERS]
     named = find_final(sections(answer), titles)
     if named:
         return find_boxed(named.text) or _bare(named.text)
@@ -174,7 +174,7 @@ def program(text: str, language: str, header_name: str = "") -> str | None:
 
     With the name of a header, the last one that includes it.
     """
-    fences = _fences(without_thinking(text)[:MOST_LETTERS])
+    fences = _fences(strip_thinking(text)[:MOST_LETTERS])
     named = [fence for fence in fences if fence.language in LANGUAGES[language]]
     wanted = _PROGRAM[language] if named else _UNNAMED[language]
     if header_name:

@@ -4,7 +4,7 @@ import argparse
 
 from benchmarks.preferences import Part, Row, choose_preset, folder_of, list_parts, make_job, read_rows, table
 from simulation import catalog
-from trainer.records import CandidateResult, TrainResult, preset_of, write_json
+from trainer.records import CandidateResult, TrainResult, resolve_preset, write_json
 
 
 def make_options(**changed):
@@ -35,7 +35,7 @@ def test_without_quick_settings_of_sac_cartpoles_train_for_the_samples_of_quick(
     name, changed = choose_preset("Ant", "sac", None)
     assert name == "paper-sac" and changed["worlds"] == 32
     job = make_job("Ant", Part("pebble", "reward"), make_options())
-    assert preset_of(job).samples == catalog.preset("Ant", "quick").samples
+    assert resolve_preset(job).samples == catalog.preset("Ant", "quick").samples
     assert choose_preset("Ant", "sac", 7)[1]["iterations"] == 7
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from llm.diversity import SMALL, by_behaviour, by_code, features
+from llm.diversity import SMALL, features, measure_behaviour_distance, measure_code_distance
 from llm.records import Candidate, Outcome, Write
 from tests.llm.experiment import Experiment, prompts
 
@@ -28,22 +28,22 @@ def test_a_program_is_what_it_reads_and_applies():
 
 def test_names_numbers_and_comments_make_no_difference():
     first = program("2.0 * x  # fast", "x")
-    assert by_code([outcome(first), outcome(first.replace("a", "a").replace("2.0", "0.5"))]) == 0
+    assert measure_code_distance([outcome(first), outcome(first.replace("a", "a").replace("2.0", "0.5"))]) == 0
 
 
 def test_the_distance_of_programs_by_hand():
     """{x, y, exp} and {x, exp}: 1 - 2/3; {x, y, exp} and {z}: 1; {x, exp} and {z}: 1."""
     first, second, third = program("torch.exp(x) + y", "x", "y"), program("torch.exp(x)", "x"), program("z", "z")
-    assert by_code([outcome(s) for s in (first, second, third)]) == pytest.approx((1 / 3 + 1 + 1) / 3)
-    assert by_code([outcome(first)]) is None
+    assert measure_code_distance([outcome(s) for s in (first, second, third)]) == pytest.approx((1 / 3 + 1 + 1) / 3)
+    assert measure_code_distance([outcome(first)]) is None
 
 
 def test_the_distance_of_films_by_hand():
     first, second = outcome(states=film(0, (1.0, 2.0))), outcome(states=film(10, (1.0, -2.0)))
     falls, mean, speed = 1.0 / (1.0 + SMALL), 0.0, 4.0 / (4.0 + SMALL)
-    assert by_behaviour([first, second]) == pytest.approx((falls + mean + speed) / 3)
-    assert by_behaviour([first, first]) == 0
-    assert by_behaviour([first, outcome(states=film(0, (1.0, 2.0)), ok=False), outcome()]) is None
+    assert measure_behaviour_distance([first, second]) == pytest.approx((falls + mean + speed) / 3)
+    assert measure_behaviour_distance([first, first]) == 0
+    assert measure_behaviour_distance([first, outcome(states=film(0, (1.0, 2.0)), ok=False), outcome()]) is None
 
 
 def test_written_one_after_another_each_sees_those_before():
@@ -65,6 +65,6 @@ def test_that_makes_them_more_different():
         for seed in range(5):
             experiment = Experiment(k=6, n=1, seed=seed, options={"diverse": diverse})
             experiment.run()
-            found.append(by_code(experiment.got_kind("Train")[0]))
+            found.append(measure_code_distance(experiment.got_kind("Train")[0]))
         mean[diverse] = sum(found) / len(found)
     assert mean[True] > mean[False] + 0.03

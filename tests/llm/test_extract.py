@@ -2,7 +2,7 @@ import textwrap
 
 import pytest
 
-from llm.extract import arguments, find_fenced_blocks, normal_form, source, thought, without_thinking
+from llm.extract import arguments, find_fenced_blocks, normal_form, source, strip_thinking, thought
 
 CODE = """def compute_reward(a: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
     b = a
@@ -65,8 +65,8 @@ def test_imports_inside_the_function_go():
 
 
 def test_an_unclosed_thought_reaches_to_the_end():
-    assert without_thinking("a <think> b") == "a "
-    assert without_thinking("a <thinking>b</thinking> c") == "a  c"
+    assert strip_thinking("a <think> b") == "a "
+    assert strip_thinking("a <thinking>b</thinking> c") == "a  c"
 
 
 def test_a_fence_inside_a_longer_fence_is_text():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from llm.feedback import Feedback, Round, write_prompt
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.methods import method as find_method
 from llm.offline.reading import Past, Row, read
 from llm.offline.refining import Search, follow_history, refine, saturated, share_in
@@ -91,4 +91,4 @@ def test_ablations_that_it_reads_are_told_apart_and_options_that_it_does_not_rea
     assert not reads_alike(PROBLEM, whole, flow("icpl_wo_rtdb")) and not reads_alike(PROBLEM, whole, flow("open_loop"))
     assert reads_alike(PROBLEM, whole, flow("icpl", measures=True)), "what films measure reaches the prompt, unread"
     assert reads_alike(PROBLEM, whole, whole)
-    assert form_of(PROBLEM).traced
+    assert find_form(PROBLEM).traced

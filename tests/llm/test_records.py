@@ -16,9 +16,9 @@ from llm.records import (
     Write,
     digest,
     fingerprint,
-    from_payload,
     meaning,
     payload,
+    read_payload,
     result_from_json,
     result_to_json,
     trainable,
@@ -121,7 +121,7 @@ def test_fields_that_came_later_leave_older_fingerprints_as_they_were():
 
 def test_how_an_answer_is_checked_is_on_the_row_and_not_in_the_fingerprint():
     plain, choice = Ask(1, WRITE.messages, 5, "judge"), Ask(1, WRITE.messages, 5, "judge", choices=3)
-    assert payload(choice) == {**payload(plain), "choices": 3} and from_payload("Ask", payload(choice)) == choice
+    assert payload(choice) == {**payload(plain), "choices": 3} and read_payload("Ask", payload(choice)) == choice
     assert fingerprint(choice) == fingerprint(plain) == digest("Ask", payload(choice))
 
 
@@ -129,7 +129,7 @@ def test_what_a_prompt_can_do_without_is_on_the_row_and_not_in_the_fingerprint()
     shortened = dataclasses.replace(WRITE, optional=((0, 1),))
     row = json.loads(json.dumps(payload(shortened)))
     assert row == {**json.loads(json.dumps(payload(WRITE))), "optional": [[0, 1]]}
-    assert from_payload("Write", row) == shortened
+    assert read_payload("Write", row) == shortened
     assert fingerprint(shortened) == fingerprint(WRITE) == digest("Write", row)
 
 
@@ -148,7 +148,7 @@ def test_a_comparison_carries_two_ids_and_no_score():
 @pytest.mark.parametrize("request_", [Ask(1, WRITE.messages, 5, "judge"), Look(1, WRITE.messages, "1-1", 20, 5), WRITE])
 def test_a_request_to_a_model_is_read_back_from_its_row(request_):
     kind = type(request_).__name__
-    assert from_payload(kind, json.loads(json.dumps(payload(request_)))) == request_
+    assert read_payload(kind, json.loads(json.dumps(payload(request_)))) == request_
 
 
 def test_an_unknown_role_is_refused():

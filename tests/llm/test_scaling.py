@@ -7,9 +7,9 @@ import re
 import pytest
 
 from llm.errors import MethodError
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.messages import trace_text
-from llm.methods.scaling import by_vote, by_vote_and_model, read_groups
+from llm.methods.scaling import choose_by_vote, choose_by_vote_and_model, read_groups
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Problem, Train, Write
 from llm.replay import Finished, Saved
 from tests.llm.experiment import PROBLEM, Experiment, prompts, train
@@ -93,7 +93,7 @@ def answer(number, *inputs):
 
 def vote(answers, replies=()):
     """The id that wins, and the questions that were asked."""
-    steps, asked, replies = by_vote(PROBLEM, random.Random(1), 1, answers), [], list(replies)
+    steps, asked, replies = choose_by_vote(PROBLEM, random.Random(1), 1, answers), [], list(replies)
     try:
         question = next(steps)
         while True:
@@ -104,7 +104,7 @@ def vote(answers, replies=()):
 
 
 def test_the_final_answer_of_a_reward_is_what_it_reads():
-    assert form_of(PROBLEM).final_answer(answer(1, "up_vec", "dt")) == "Rewards what it reads from: dt, up_vec"
+    assert find_form(PROBLEM).final_answer(answer(1, "up_vec", "dt")) == "Rewards what it reads from: dt, up_vec"
 
 
 def test_equal_final_answers_count_together_without_a_model():
@@ -129,7 +129,7 @@ def test_on_written_answers_the_model_chooses_within_the_largest_group():
     problem = Problem("sum", "What is 1 + 1?", form="answer", sections=("Final answer", "Reasoning"))
     texts = [f"## Final answer\n\n{value}\n\n## Reasoning\n\nWay {i}." for i, value in enumerate("2322", 1)]
     answers = [Outcome(Candidate(f"1-{i}", text), True) for i, text in enumerate(texts, 1)]
-    steps = by_vote_and_model(problem, random.Random(0), 1, answers)
+    steps = choose_by_vote_and_model(problem, random.Random(0), 1, answers)
     asked = next(steps)
     shown = asked.messages[-1]["content"]
     assert asked.choices == 3 and "Way 2." not in shown
@@ -137,7 +137,7 @@ def test_on_written_answers_the_model_chooses_within_the_largest_group():
     with pytest.raises(StopIteration) as end:
         steps.send(f"Best: {number}")
     assert end.value.value.candidate.id == "1-3"
-    (first,) = [outcome.candidate.id for outcome in finish(by_vote(problem, random.Random(0), 1, answers))]
+    (first,) = [outcome.candidate.id for outcome in finish(choose_by_vote(problem, random.Random(0), 1, answers))]
     assert first == "1-1"
 
 

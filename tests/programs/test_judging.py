@@ -3,7 +3,7 @@
 import pytest
 
 from programs import compiling, judging, lock
-from programs.judging import by_subtask, judge, share
+from programs.judging import grade_subtasks, judge, share
 from programs.records import Case, CaseResult, Harness, HarnessError, JailError, Limits, Report
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def test_what_is_no_program_says_what_the_compiler_said():
     (python,) = judge(["def f(:\n"], "python", CASES, Limits())
     assert not cpp.compiled and "not declared" in cpp.message and cpp.results == ()
     assert not python.compiled and "SyntaxError" in python.message
-    assert share(by_subtask(cpp, CASES, {})) == 0.0
+    assert share(grade_subtasks(cpp, CASES, {})) == 0.0
     assert not judge(["#" * 300_000], "python", CASES, Limits())[0].compiled
 
 
@@ -62,7 +62,7 @@ def test_limits(source, verdict):
 def test_points_are_earned_by_whole_subtasks():
     cases = [Case("", "", 1), Case("", "", 2), Case("", "", 2), Case("", "", 3)]
     report = Report(True, "", tuple(CaseResult(v, 0, 0) for v in ("ok", "ok", "wrong", "ok")))
-    subtasks = by_subtask(report, cases, {1: 20, 2: 50, 3: 30})
+    subtasks = grade_subtasks(report, cases, {1: 20, 2: 50, 3: 30})
     assert [(s.number, s.earned, s.passed, s.cases) for s in subtasks] == [(1, 20, 1, 1), (2, 0, 1, 2), (3, 30, 1, 1)]
     assert share(subtasks) == pytest.approx(0.5)
     assert share(()) == 0.0
@@ -153,7 +153,7 @@ def test_a_grader_calls_a_programs_functions_and_a_checker_gives_shares_of_point
     assert [(r.verdict, r.worth, r.note) for r in one.results] == [("ok", 1.0, ""), ("part", 0.5, "900 questions")]
     assert [r.note for r in seven.results] == ["", "another number"]
     assert not none.compiled and "main" in none.message
-    subtasks = by_subtask(one, GUESSES, {1: 40, 2: 60})
+    subtasks = grade_subtasks(one, GUESSES, {1: 40, 2: 60})
     assert [s.earned for s in subtasks] == [40, 30] and share(subtasks) == pytest.approx(0.7)
 
 
@@ -162,7 +162,7 @@ def test_a_checker_of_python_programs_is_written_in_python():
     checker += "print(sum(a == b for a, b in zip(wanted, printed)) / len(wanted))\n"
     cases = [Case("", "1 2 3 4")]
     report, *_ = judge(["print(1, 2, 3, 0)"], "python", cases, Limits(), harness=Harness(checker=checker))
-    assert report.results[0].verdict == "part" and by_subtask(report, cases, {1: 8})[0].earned == 6
+    assert report.results[0].verdict == "part" and grade_subtasks(report, cases, {1: 8})[0].earned == 6
 
 
 def test_an_output_that_a_checker_cannot_read_is_wrong_and_stops_nothing():

@@ -8,7 +8,7 @@ import pytest
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import shard, trained, unnumbered
 from trainer import calls, process, run, training
-from trainer.calls import CallMark, CallWatch, candidate_of, read_mark
+from trainer.calls import CallMark, CallWatch, read_candidate, read_mark
 from trainer.records import TrainJob, TrainResult, drop_candidate, shard_folder, write_json
 from trainer.shard import Shard
 
@@ -18,14 +18,14 @@ OTHERS = (rewards.UPRIGHT, rewards.STILL)
 
 def test_the_mark_names_the_candidate_while_its_reward_is_called(tmp_path):
     mark = CallMark(tmp_path)
-    assert candidate_of(read_mark(tmp_path)) is None
+    assert read_candidate(read_mark(tmp_path)) is None
     with mark.of(5):
         first = read_mark(tmp_path)
     with contextlib.suppress(ValueError), mark.of(5):
         second = read_mark(tmp_path)
         raise ValueError
-    assert (candidate_of(first), candidate_of(second)) == (5, 5) and first != second
-    assert candidate_of(read_mark(tmp_path)) is None
+    assert (read_candidate(first), read_candidate(second)) == (5, 5) and first != second
+    assert read_candidate(read_mark(tmp_path)) is None
 
 
 def looks(monkeypatch: pytest.MonkeyPatch, *seen: tuple[float, float, int]) -> list[str]:

@@ -7,10 +7,10 @@ from trainer.records import (
     Progress,
     TrainJob,
     TrainResult,
-    preset_of,
     read_job,
     read_progress,
     read_result,
+    resolve_preset,
     write_json,
 )
 
@@ -41,7 +41,7 @@ def test_a_result_comes_back_as_written_and_is_none_before(tmp_path):
 
 
 def test_overrides_replace_fields_of_the_preset():
-    preset = preset_of(TrainJob("Ant", ("",), overrides={"iterations": 7.0, "learning_rate": 1}))
+    preset = resolve_preset(TrainJob("Ant", ("",), overrides={"iterations": 7.0, "learning_rate": 1}))
     assert (preset.iterations, preset.learning_rate) == (7, 1.0)
     assert isinstance(preset.iterations, int) and isinstance(preset.learning_rate, float)
     assert preset.worlds == catalog.preset("Ant", "quick").worlds
@@ -60,4 +60,4 @@ def test_overrides_replace_fields_of_the_preset():
 )
 def test_a_job_that_cannot_be_run_says_what_is_wrong(job, message):
     with pytest.raises(ValueError, match=message):
-        preset_of(job)
+        resolve_preset(job)

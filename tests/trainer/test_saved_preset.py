@@ -10,7 +10,7 @@ from simulation import catalog
 from simulation.catalog import Preset
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
 from trainer.preferences.settings import Preferences
-from trainer.records import TrainJob, preset_of
+from trainer.records import TrainJob, resolve_preset
 from trainer.saved_preset import is_of_this_job, keep_preset, preset_file, read_preset
 
 JOB = TrainJob("Cartpole", CARTPOLE[:1], overrides=SHORT, film_at=())
@@ -45,16 +45,16 @@ def test_a_training_goes_on_after_its_preset_changed_and_ends_as_if_it_had_not(t
 def test_the_values_of_a_run_that_began_stay(tmp_path, monkeypatch, name):
     job = TrainJob("Cartpole", CARTPOLE[:1], name, overrides={"iterations": 7})
     keep_preset(tmp_path, job)
-    began = preset_of(job)
+    began = resolve_preset(job)
     change_preset(monkeypatch, name, gamma=0.5, iterations=9)
-    assert preset_of(job).gamma == 0.5
+    assert resolve_preset(job).gamma == 0.5
     keep_preset(tmp_path, job)
     assert read_preset(tmp_path, job) == began and began.iterations == 7
 
 
 def test_a_preset_that_is_no_more_does_not_stop_a_run_that_began_with_it(tmp_path, monkeypatch):
     keep_preset(tmp_path, JOB)
-    began = preset_of(JOB)
+    began = resolve_preset(JOB)
     known = {**catalog.tasks(), "Cartpole": replace(catalog.task("Cartpole"), presets={})}
     monkeypatch.setattr(catalog, "tasks", lambda: known)
     assert read_preset(tmp_path, JOB) == began
@@ -62,9 +62,9 @@ def test_a_preset_that_is_no_more_does_not_stop_a_run_that_began_with_it(tmp_pat
 
 def test_a_run_of_an_earlier_version_goes_on_with_todays_values(tmp_path, monkeypatch):
     change_preset(monkeypatch, gamma=0.5)
-    assert read_preset(tmp_path, JOB) == preset_of(JOB)
+    assert read_preset(tmp_path, JOB) == resolve_preset(JOB)
     keep_preset(tmp_path, JOB)
-    assert read_preset(tmp_path, JOB) == preset_of(JOB)
+    assert read_preset(tmp_path, JOB) == resolve_preset(JOB)
 
 
 def test_a_field_that_came_later_has_its_default(tmp_path):

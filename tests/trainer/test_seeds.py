@@ -5,7 +5,7 @@ import torch
 
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import SHORT, shard, trained, unnumbered
-from trainer.records import TrainJob, preset_of, read_job, write_json
+from trainer.records import TrainJob, read_job, resolve_preset, write_json
 
 pytestmark = pytest.mark.slow
 
@@ -42,4 +42,4 @@ def test_a_job_with_seeds_survives_its_file_and_must_have_one_for_each(tmp_path)
     assert read_job(tmp_path) == job
     assert [job.seed_of(i) for i in (1, 2)] == [4, 9]
     with pytest.raises(ValueError, match="5 reward functions, but seeds for 2"):
-        preset_of(TrainJob("Cartpole", SOURCES, seeds=(1, 2)))
+        resolve_preset(TrainJob("Cartpole", SOURCES, seeds=(1, 2)))

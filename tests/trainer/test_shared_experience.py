@@ -11,7 +11,7 @@ from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, shard, trained
 from tests.trainer.test_sac import experience, learner
 from tests.trainer.test_sac_runs import SHORT
-from trainer.records import TrainJob, preset_of, states_at_once
+from trainer.records import TrainJob, resolve_preset, states_at_once
 from trainer.replay_rows import pack_rows, pack_together, with_own_rewards
 from trainer.run import split
 from trainer.sac import SAC
@@ -135,9 +135,9 @@ def test_actions_that_are_not_finite_reach_nobody_elses_replay():
 def test_what_cannot_be_shared_is_refused_and_one_process_holds_all(tmp_path, monkeypatch):
     monkeypatch.setenv("PREFINE_DEVICE", "cpu")
     with pytest.raises(ValueError, match="only SAC learns from others' experience, and the preset 'quick' is of PPO"):
-        preset_of(TrainJob("Cartpole", CARTPOLE, shared_experience=True))
+        resolve_preset(TrainJob("Cartpole", CARTPOLE, shared_experience=True))
     with pytest.raises(ValueError, match="need one seed"):
-        preset_of(replace(job(), seeds=(1, 2, 3)))
+        resolve_preset(replace(job(), seeds=(1, 2, 3)))
     for shared, processes in ((True, 1), (False, 2)):
         folder = tmp_path / str(processes)
         folder.mkdir()

@@ -10,7 +10,7 @@ import pytest
 from tests import short_training
 from tests.trainer import rewards
 from tests.trainer.test_run import shard_pids, wait_for
-from trainer.commands.train import _job, _options, duration, names_of, table, training_line
+from trainer.commands.train import _job, _options, duration, name_candidates, table, training_line
 from trainer.process import ROOT, clean_environment
 from trainer.records import CandidateProgress, CandidateResult, Progress, TrainResult, read_progress, read_result
 
@@ -70,9 +70,9 @@ def test_every_reward_is_trained_with_each_seed_by_the_chosen_algorithm(tmp_path
     job = _job(_options([*given, "--seeds", "3", "8", "--algorithm", "sac", "--iterations", "9"]))
     assert (job.preset, job.overrides) == ("quick-sac", {"iterations": 9})
     assert (job.sources, job.seeds) == (("one", "two", "one", "two"), (3, 3, 8, 8))
-    assert names_of(job, files) == ["a.py, seed 3", "b.py, seed 3", "a.py, seed 8", "b.py, seed 8"]
+    assert name_candidates(job, files) == ["a.py, seed 3", "b.py, seed 3", "a.py, seed 8", "b.py, seed 8"]
     plain = _job(_options([*given, "--seed", "5", "--preset", "paper"]))
-    assert (plain.preset, plain.seed, plain.seeds, names_of(plain, files)) == ("paper", 5, (), ["a.py", "b.py"])
+    assert (plain.preset, plain.seed, plain.seeds, name_candidates(plain, files)) == ("paper", 5, (), ["a.py", "b.py"])
 
 
 @pytest.mark.parametrize(

@@ -122,10 +122,12 @@ def test_a_contrast_is_tested_over_pairs_of_one_seed() -> None:
     """Seven pairs, each 1 higher: 2 of 128 sign patterns are as extreme."""
     plan = contrast_plan("ICPL > OpenLoop", experiments=7)
     values = {("Cartpole", 0): [2.0, 3, 4, 5, 6, 7, 8], ("Cartpole", 1): [1.0, 2, 3, 4, 5, 6, 7]}
-    (found,) = findings.gather(plan, scores_of(plan, values), {}).findings
+    (found,) = findings.collect_evidence(plan, scores_of(plan, values), {}).findings
     assert (found.count, found.difference, found.p) == (7, 1.0, 2 / 128) and found.corrected == found.p
     assert found.verdict == "shown"
-    turned = findings.gather(plan, scores_of(plan, {key: [-v for v in own] for key, own in values.items()}), {})
+    turned = findings.collect_evidence(
+        plan, scores_of(plan, {key: [-v for v in own] for key, own in values.items()}), {}
+    )
     assert turned.findings[0].verdict == "contradicted: the other way round"
 
 
@@ -133,7 +135,7 @@ def test_the_correction_counts_every_planned_contrast() -> None:
     methods = (*METHODS, "icpl_wo_rt:k=3")
     plan = contrast_plan("ICPL > OpenLoop", "ICPL > ICPL w/o RT", methods=methods, experiments=7)
     values = {("Cartpole", 0): [2.0, 3, 4, 5, 6, 7, 8], ("Cartpole", 1): [1.0, 2, 3, 4, 5, 6, 7]}
-    tested, waiting = findings.gather(plan, scores_of(plan, values), {}).findings
+    tested, waiting = findings.collect_evidence(plan, scores_of(plan, values), {}).findings
     assert tested.corrected == 2 * 2 / 128 and waiting.verdict == "nothing yet: no pair is finished"
 
 
@@ -142,7 +144,7 @@ def test_what_chance_alone_makes_is_no_finding() -> None:
     methods = (*METHODS, "icpl:k=3,again=1")
     plan = contrast_plan("ICPL > OpenLoop", "ICPL = OpenLoop", methods=methods)
     values = {("Cartpole", 0): [10.0, 10.0], ("Cartpole", 1): [9.0, 9.0], ("Cartpole", 2): [7.0, 14.0]}
-    evidence = findings.gather(plan, scores_of(plan, values), {})
+    evidence = findings.collect_evidence(plan, scores_of(plan, values), {})
     higher, equal = evidence.findings
     assert evidence.noise == (3.0, -4.0)
     assert higher.floor == noise_floor((3.0, -4.0), 2)
@@ -162,7 +164,7 @@ def test_tasks_are_put_together_by_their_normalised_scores() -> None:
         **{("Cartpole", "Human"): (499.0,), ("Cartpole", "Sparse"): (499.0,)},
     }
     values = {("Ant", 0): [4.0], ("Ant", 1): [2.0], ("Quadcopter", 0): [-1.5], ("Quadcopter", 1): [-2.5]}
-    evidence = findings.gather(plan, scores_of(plan, {**values, ("Cartpole", 0): [1.0]}), references)
+    evidence = findings.collect_evidence(plan, scores_of(plan, {**values, ("Cartpole", 0): [1.0]}), references)
     (found,) = evidence.findings
     assert found.differences == {"Ant": (1.0,), "Quadcopter": (1.0,)}
     assert found.pairs["Ant"] == ((1.5, 0.5),) and found.pairs["Quadcopter"] == ((0.5, -0.5),)

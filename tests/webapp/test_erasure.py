@@ -81,7 +81,7 @@ def remains(person):
 
 class TestErasure:
     def test_nothing_of_the_person_is_left(self, data, settings, django_capture_on_commit_callbacks):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         remains(made.first)
         traces = traces_of(made.first, finished_study.REASON, finished_study.EXTERNAL) | {"sentinel@example.org"}
         clips = list(Clip.objects.filter(candidate__iteration__experiment=made.first.experiment, status="ready"))
@@ -107,8 +107,8 @@ class TestErasure:
         assert other.screenings.count() == 3 and Vote.objects.filter(screening__participant=other).count() == 3
         assert Experiment.objects.filter(pk=other.experiment.pk, status="finished").exists()
 
-    def test_votes_keep_their_clip_and_forget_whose_it_was(self):
-        made = finished_study.create_finished_study()
+    def test_votes_keep_their_clip_and_forget_its_author(self):
+        made = finished_study.copy_finished_study()
         pair = Pair.objects.get()
         assert "Person-A" in pair.origin["first"]["name"]
         erasure.erase(made.first, "ada")
@@ -119,13 +119,13 @@ class TestErasure:
     @pytest.mark.parametrize("panel", [1, 2])
     def test_votes_on_answers_forget_the_words_in_them(self, panel):
         """Whether the experiment goes, or stays with the rest of its panel."""
-        made = finished_study.create_finished_study(panel=panel)
+        made = finished_study.copy_finished_study(panel=panel)
         Pair.objects.update(answers={"first": {"source": f"As somebody said: {finished_study.REASON}"}})
         erasure.erase(made.first)
         assert Pair.objects.get().answers == {"first": {"source": "As somebody said: [deleted]"}}
 
     def test_browsers_forget_what_was_answered_in_practice_and_check(self):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         for person in (made.first, made.second):
             for name in ("practice", "check"):
                 session = SessionStore()
@@ -136,13 +136,13 @@ class TestErasure:
         assert left == {f"practice {made.second.pk}", f"check {made.second.pk}"}
 
     def test_twice_is_once(self):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         assert erasure.erase(made.first).total > 0
         assert erasure.erase(made.first).total == 0
         assert Erasure.objects.count() == 1
 
     def test_a_panel_goes_on_without_the_words_of_who_left(self, django_capture_on_commit_callbacks):
-        made = finished_study.create_finished_study(panel=2)
+        made = finished_study.copy_finished_study(panel=2)
         experiment = made.first.experiment
         job = run_folder.get_folder(experiment.requests.filter(kind="Train").last()) / "job.json"
         job.parent.mkdir(parents=True, exist_ok=True)
@@ -169,7 +169,7 @@ class TestErasure:
 
     def test_what_did_not_get_to_the_files_is_done_by_the_reaper(self, caplog, monkeypatch):
         """A process that is killed right after its transaction, and a file that cannot be written."""
-        made = finished_study.create_finished_study(panel=2)
+        made = finished_study.copy_finished_study(panel=2)
         folder = run_folder.get_folder(made.first.experiment.requests.filter(kind="Train").last())
         folder.mkdir(parents=True, exist_ok=True)
         written = [folder / name for name in ("job.json", "log.txt")]
@@ -190,7 +190,7 @@ class TestErasure:
 
     def left_undone(self):
         """A file of a training whose redaction was interrupted, and the job of that training."""
-        made = finished_study.create_finished_study(panel=2)
+        made = finished_study.copy_finished_study(panel=2)
         job = Job.objects.filter(experiment=made.first.experiment, kind="train").last()
         path = run_folder.get_folder(job.request) / "job.json"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -223,7 +223,7 @@ class TestErasure:
     def test_a_file_that_cannot_be_written_stops_nothing_else(
         self, caplog, monkeypatch, django_capture_on_commit_callbacks
     ):
-        made = finished_study.create_finished_study(panel=2)
+        made = finished_study.copy_finished_study(panel=2)
         folder = run_folder.get_folder(made.first.experiment.requests.filter(kind="Train").last())
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "job.json").write_text(f"# {finished_study.REASON}")
@@ -236,7 +236,7 @@ class TestErasure:
 
     def test_what_is_being_asked_meanwhile_brings_no_word_back(self, django_capture_on_commit_callbacks):
         """A model is answering a prompt that holds the reason."""
-        made = finished_study.create_finished_study(panel=2)
+        made = finished_study.copy_finished_study(panel=2)
         experiment = made.first.experiment
         write = Job.objects.get(request__experiment=experiment, request__step=3, kind="write")
         assert finished_study.REASON in str(write.request.payload)
@@ -254,7 +254,7 @@ class TestErasure:
         assert (write.status, write.strikes) == ("queued", 0)
 
     def test_optional_parts_of_a_prompt_are_found_behind_the_words_that_were_taken_out(self):
-        made = finished_study.create_finished_study(panel=2)
+        made = finished_study.copy_finished_study(panel=2)
         write = made.first.experiment.requests.get(kind="Write", step=3)
         text = write.payload["messages"][-1]["content"]
         assert text.index(finished_study.REASON) < text.index("# Now")
@@ -267,7 +267,7 @@ class TestErasure:
         assert told[start:end] == text[text.index("# Now") :] and end == len(told) != len(text)
 
     def test_gold_sets_of_other_studies_go_and_their_answers_stay(self):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         best, worst = made.first.screenings.first().order[:2]
         other = rows.participant(rows.study(title="Another"), label="Person-X")
         GoldSet.objects.create(study=other.study, best_id=best, worst_id=worst)
@@ -294,7 +294,7 @@ class TestErasure:
         assert client.get(person.get_absolute_url()).status_code == 404
 
     def test_an_evaluator_of_a_closed_vote_becomes_nobody(self):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         person = Evaluator.objects.get(external_id=f"{finished_study.VOTER}0")
         before = finished_study.dump_database()
         assert person.token in before
@@ -304,7 +304,7 @@ class TestErasure:
         assert made.poll.evaluators.count() == 3
 
     def test_an_evaluator_of_an_open_vote_takes_the_answers_along(self):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         type(made.poll).objects.update(status="open")
         person = Evaluator.objects.get(external_id=f"{finished_study.VOTER}0")
         assert erasure.erase_evaluator(person).counts == {"evaluators": 1, "showings": 1, "pair_votes": 1}

@@ -158,7 +158,7 @@ def test_a_notifier_that_died_is_made_up_for(person: Participant, mailbox: Mailb
     assert Notice.objects.get(kind="ready").attempts == 2
 
 
-def test_two_couriers_send_one(person: Participant, mailbox: Mailbox) -> None:
+def test_two_notifiers_send_one(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     rows.open_judgement(person)
     notifier.plan_notices()
@@ -235,7 +235,7 @@ def closed(days_ago: int) -> None:
     Study.objects.update(status=Study.Status.CLOSED, closed_at=timezone.now() - timedelta(days=days_ago))
 
 
-def test_who_is_inside_when_a_study_closes_is_still_told(person: Participant, mailbox: Mailbox) -> None:
+def test_people_inside_a_study_that_closes_are_still_told(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     closed(days_ago=1)
     rows.open_judgement(person)
@@ -250,7 +250,9 @@ OVER = [
 
 
 @pytest.mark.parametrize(("reason", "end"), OVER)
-def test_who_is_out_is_not_told_and_forgotten(reason: str, end: Any, person: Participant, mailbox: Mailbox) -> None:
+def test_people_who_are_out_are_not_told_and_forgotten(
+    reason: str, end: Any, person: Participant, mailbox: Mailbox
+) -> None:
     leave_address(person)
     rows.open_judgement(person)
     notifier.plan_notices()
@@ -260,7 +262,7 @@ def test_who_is_out_is_not_told_and_forgotten(reason: str, end: Any, person: Par
     assert Notice.objects.get(kind="ready").dropped == reason
 
 
-def test_who_has_finished_is_forgotten(person: Participant, mailbox: Mailbox) -> None:
+def test_people_who_have_finished_are_forgotten(person: Participant, mailbox: Mailbox) -> None:
     leave_address(person)
     Participant.objects.update(finished_at=timezone.now())
     notifier.tick()

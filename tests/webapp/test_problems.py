@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import ProtectedError
 from django.urls import reverse
 
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.methods import OFFERED
 from tests.webapp import rows
 from tests.webapp.problem_rows import PNG, SET, files, stored
@@ -73,10 +73,10 @@ def test_files_leave_the_disk_with_their_rows(problems, django_capture_on_commit
 
 def test_a_model_is_told_the_problem_and_never_the_reference_or_a_case(problems):
     stated = lookup.to_record(problems["sum"])
-    text = str(form_of(stated).first_prompt)
+    text = str(find_form(stated).first_prompt)
     assert "1 + 2" in text and "## Final answer" in text
     assert "5050" not in text and "Pair them" not in text
-    told = str(form_of(lookup.to_record(problems["add"])).first_prompt)
+    told = str(find_form(lookup.to_record(problems["add"])).first_prompt)
     assert "Python 3" in told and "10 20" not in told
     assert lookup.read_pictures(problems["sum"])[0].startswith("data:image/png;base64,")
 

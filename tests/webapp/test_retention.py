@@ -127,7 +127,7 @@ class TestRetention:
         assert fine in Study.objects.exclude(deleted_at=None)
 
     def test_the_aggregate_names_nobody(self):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         said = json.dumps(retention.aggregate(made.study))
         for secret in finished_study.secrets_of(made.study) | {"Person-", finished_study.REASON}:
             assert secret not in said
@@ -137,7 +137,7 @@ class TestRetention:
         assert numbers["tokens"]["prompt"] > 0 and numbers["arms"][0]["mean score of the winners"] > 0
 
     def test_takes_the_ids_of_evaluators_along(self):
-        made = finished_study.create_finished_study()
+        made = finished_study.copy_finished_study()
         Study.objects.update(status="closed", closed_at=timezone.now())
         finished_study.move_into_past(5000)
         retention.expire(made.study)

@@ -210,7 +210,7 @@ def test_setting_it_up() -> None:
     assert client.get(reverse("bench:index")).status_code == 200  # this session has just shown a code
 
 
-def test_without_a_code_nobody_who_has_it_gets_in(client: Client) -> None:
+def test_a_password_without_a_code_signs_nobody_in(client: Client) -> None:
     device = with_app(account())
     assert "also needs the code" in sign_in(client).content.decode()
     assert "_auth_user_id" not in client.session

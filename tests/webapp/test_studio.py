@@ -278,7 +278,7 @@ def test_who_does_not_want_to_wait_after_a_failure_takes_a_code(client, waiting_
 
 
 @pytest.mark.slow
-def test_who_is_inside_when_the_study_closes_goes_on_to_the_end(client, waiting_person):
+def test_people_inside_a_study_that_closes_go_on_to_the_end(client, waiting_person):
     opening.close_study(waiting_person.study)
     assert 'data-state="waiting"' in page(client, waiting_person)
     rows.create_round(waiting_person)

@@ -14,7 +14,7 @@ from pathlib import Path
 from simulation import catalog, names
 from trainer.commands.train import executable, numbers, read_source, train_and_report
 from trainer.preferences.settings import METHODS, SELECTIONS, TRUTHS, Preferences, warn_of_late_metric
-from trainer.records import WARM, TrainJob, preset_of
+from trainer.records import WARM, TrainJob, resolve_preset
 
 TEACHER = ("beta", "gamma", "mistake", "skip", "equal")
 
@@ -137,7 +137,7 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
         preferences=tuple(wanted) * len(options.seeds),
         revision=catalog.task(task).revision,
     )
-    preset_of(job)
+    resolve_preset(job)
     return job, [f"{title}, seed {seed}" for seed in options.seeds for title in titles]
 
 

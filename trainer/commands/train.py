@@ -13,7 +13,7 @@ from pathlib import Path
 from simulation import catalog, names
 from trainer import launch
 from trainer.process import EXIT_DISK_FULL
-from trainer.records import Progress, TrainJob, TrainResult, preset_of, read_progress, read_result, states_at_once
+from trainer.records import Progress, TrainJob, TrainResult, read_progress, read_result, resolve_preset, states_at_once
 
 EXIT_CANCELLED = 130
 REFRESH_SECONDS = 0.5
@@ -30,7 +30,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         job = _job(options)
         folder = options.out or Path("runs", f"{job.task.lower()}-{time.strftime('%Y%m%d-%H%M%S')}")
-        return train_and_report(folder, job, names_of(job, options.reward)) if executable(job, options.reward) else 1
+        return (
+            train_and_report(folder, job, name_candidates(job, options.reward))
+            if executable(job, options.reward)
+            else 1
+        )
     except (OSError, ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -103,11 +107,11 @@ def _job(options: argparse.Namespace) -> TrainJob:
         seeds=tuple(seed for seed in seeds for _ in sources) if len(seeds) > 1 else (),
         revision=catalog.task(task).revision,
     )
-    preset_of(job)
+    resolve_preset(job)
     return job
 
 
-def names_of(job: TrainJob, paths: list[Path]) -> list[str]:
+def name_candidates(job: TrainJob, paths: list[Path]) -> list[str]:
     """Each candidate's name: its file, and its seed where there are several."""
     files = [path.name for path in paths] * (len(job.sources) // len(paths))
     if not job.seeds:

@@ -77,7 +77,7 @@ def erase_people(study: Study, people: Sequence[Participant]) -> Erased:
         else:
             redaction.redact_copies(experiment, *_collect_personal_words(experiment, people))
             counts += _delete_gold(experiment) + _delete_experiment(experiment)
-    answered = pairs.find_pairs_of(keys)
+    answered = pairs.find_answered_pairs(keys)
     counts += _delete_rows(keys)
     pairs.pool_again(answered)  # the policies that learned from them learn without them from their next session on
     for person in people:

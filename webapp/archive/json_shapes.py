@@ -110,7 +110,7 @@ def is_readable_request(kind: str, payload: Any, result: Any) -> bool:
     """Whether a request, and its result if it has one, can be read as this kind."""
     try:
         if "messages" in payload:
-            records.from_payload(kind, payload)
+            records.read_payload(kind, payload)
         if result is not None:
             records.result_from_json(kind, result)
     except (TypeError, ValueError, KeyError, AttributeError, IndexError):

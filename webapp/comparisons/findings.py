@@ -181,7 +181,9 @@ def describe_power(pairs: int, contrasts: int, deviation: float | None, unit: st
     return f"{said}: {gap:.2g} ({unit}) in eight of ten cases, as far as pairs differ by {deviation:.2g} here."
 
 
-def gather(plan: Plan, scores: Sequence[Score], references: References, unread: Iterable[Contrast] = ()) -> Evidence:
+def collect_evidence(
+    plan: Plan, scores: Sequence[Score], references: References, unread: Iterable[Contrast] = ()
+) -> Evidence:
     """Everything that the scores of a plan say about its contrasts."""
     scales = {task: _find_scale(plan, task, references) for task in plan.tasks}
     counted = tuple(task for task, scale in scales.items() if scale is not None)

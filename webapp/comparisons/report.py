@@ -85,7 +85,7 @@ def write_report(
     references = experiment_results.read_references(plan, elsewhere)
     aligned = alignments.read_references(plan)
     csv_tables.write_tables(folder, results, scores, references, {one: plan.reference_id(*one) for one in references})
-    evidence = findings.gather(plan, scores, references, find_unread(plan))
+    evidence = findings.collect_evidence(plan, scores, references, find_unread(plan))
     drawn = {task: report_figures.build_charts(task, scores, references, aligned) for task in plan.tasks}
     pictures = {task: report_figures.write_figures(charts, folder) for task, charts in drawn.items()}
     pictures[""] = report_figures.write_figures(report_figures.build_evidence_charts(plan, evidence), folder)

@@ -44,8 +44,8 @@ def _build_details(makers: Sequence[dict[str, str]], rounds: Sequence[Sequence[O
     return dict(
         version=_join_once(maker.get("version", "") for maker in makers),
         machine=_join_once(maker.get("machine", "") for maker in makers),
-        code_diversity=_average_measure(diversity.by_code, rounds),
-        film_diversity=_average_measure(diversity.by_behaviour, rounds),
+        code_diversity=_average_measure(diversity.measure_code_distance, rounds),
+        film_diversity=_average_measure(diversity.measure_behaviour_distance, rounds),
     )
 
 

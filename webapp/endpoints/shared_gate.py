@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from llm.backend import without_credentials
+from llm.backend import strip_credentials
 from webapp.base.database import CONNECTION_ERRORS, read_now, retry_while_away
 from webapp.base.processes import get_machine, has_ended
 from webapp.endpoints.models import Call, Endpoint
@@ -50,7 +50,7 @@ class EndpointGate:
     """
 
     def __init__(self, base_url: str, at_once: int, patience: float) -> None:
-        self.address = without_credentials(base_url)
+        self.address = strip_credentials(base_url)
         self.at_once = at_once
         self.lost = max(LOST_AFTER, timedelta(seconds=2 * patience))
         self.home = threading.get_ident()

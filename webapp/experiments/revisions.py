@@ -25,16 +25,16 @@ REWRITTEN = "Today's flow tries what was written here in another way; it was wri
 
 def read_answered(experiment: Experiment) -> list[Saved]:
     """The answered requests, for a replay."""
-    return [to_saved(row) for row in experiment.requests.filter(status=Request.Status.DONE)]
+    return [build_saved(row) for row in experiment.requests.filter(status=Request.Status.DONE)]
 
 
 def read_set_aside(experiment: Experiment) -> list[Saved]:
     """The answers of an earlier flow that were not taken over."""
     rows = experiment.requests.filter(status=Request.Status.ASIDE).exclude(finished_at=None)
-    return [to_saved(row) for row in rows]
+    return [build_saved(row) for row in rows]
 
 
-def to_saved(request: Request) -> Saved:
+def build_saved(request: Request) -> Saved:
     """An answered request, for a replay."""
     about = meaning(request.kind, request.payload)
     where = (request.step, request.slot, request.kind, request.fingerprint)
@@ -63,7 +63,7 @@ class Pool:
         if not row.finished_at:
             return None
         request_results.restore(self.experiment, row)
-        return to_saved(row)
+        return build_saved(row)
 
     def _fits(self, row: Request, asked: Asked) -> bool:
         kind = type(asked).__name__

@@ -11,7 +11,7 @@ from typing import Any
 from llm.prompts import render
 from llm.reasoning import answer_parts, equivalence
 from llm.records import Ask
-from programs.judging import by_subtask, judge, share
+from programs.judging import grade_subtasks, judge, share
 from programs.records import Report
 from webapp.problems.models import Problem
 
@@ -87,7 +87,7 @@ def score_programs(problem: Problem, sources: Sequence[str], stop_check: Callabl
 
 def _score_program(problem: Problem, report: Report) -> Score:
     cases = problem.test_cases()
-    subtasks = by_subtask(report, cases, problem.points())
+    subtasks = grade_subtasks(report, cases, problem.points())
     details = {
         "subtasks": [{**asdict(subtask), "earned": subtask.earned} for subtask in subtasks],
         "cases": [

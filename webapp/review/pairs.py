@@ -140,7 +140,7 @@ def release_pairs(experiment: Experiment, **_: Any) -> None:
     held.exclude(participant__in=staying).update(released_at=Now())
 
 
-def find_pairs_of(people: Sequence[int]) -> list[int]:
+def find_answered_pairs(people: Sequence[int]) -> list[int]:
     """The pairs of trainings that these people answered."""
     found = PairScreening.objects.filter(participant__in=people, pair__isnull=False).exclude(answer="")
     return list(found.values_list("pair", flat=True).distinct())

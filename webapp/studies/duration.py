@@ -82,7 +82,7 @@ def _estimate_arm(arm: Arm, judged: float | None) -> ArmEstimate:
         round_seconds=None if training is None else training + around,
         training_seconds=training,
         measured=measured is not None,
-        judging_seconds=estimate_judging_of(arm, judged) / arm.rounds,
+        judging_seconds=estimate_arm_judging(arm, judged) / arm.rounds,
     )
 
 
@@ -117,10 +117,10 @@ def estimate_attention(study: Study, judged: float | None = None) -> float:
 
 def estimate_judging(study: Study, judged: float | None = None) -> list[float]:
     """For each arm the seconds in which a person judges all rounds of an experiment."""
-    return [estimate_judging_of(arm, judged) for arm in study.arms.all()]
+    return [estimate_arm_judging(arm, judged) for arm in study.arms.all()]
 
 
-def estimate_judging_of(arm: Arm, judged: float | None = None) -> float:
+def estimate_arm_judging(arm: Arm, judged: float | None = None) -> float:
     """The same of one arm; people who share its pairs answer equally many."""
     if arm.asks_pairs:
         return SECONDS_PER_PAIR * count_pairs_each(arm)

@@ -35,7 +35,7 @@ def only_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     return [Shown("Parent reward function", parent, optional=False)]
 
 
-def with_elites(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+def add_elites(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent and one to three elites."""
     found = tree.sample_elites(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
     return [*only_parent(rng, root, parent), *number_nodes("Elite reward function", found)]
@@ -47,7 +47,7 @@ def along_path(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     return [*number_nodes("Reward function on the path", earlier), *only_parent(rng, root, parent)]
 
 
-def with_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+def add_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent and one to three nodes of other branches."""
     found = tree.sample_branches(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
     return [*only_parent(rng, root, parent), *number_nodes("Reward function of another branch", found)]
@@ -73,9 +73,9 @@ class Action:
 
 STRUCTURE = Action("mutation", "rf_structure", "another structure", only_parent)
 PARAMETERS = Action("mutation", "rf_parameters", "other parameters", only_parent)
-CROSSOVER = Action("crossover", "rf_crossover", "cross over", with_elites)
+CROSSOVER = Action("crossover", "rf_crossover", "cross over", add_elites)
 PATH = Action("reasoning", "rf_path", "think along the path", along_path)
-DIFFERENT = Action("different", "rf_different", "a different form", with_other_branches)
+DIFFERENT = Action("different", "rf_different", "a different form", add_other_branches)
 PLAIN = Action("plain", "rf_plain", "improve the parent", only_parent)
 """What takes the place of the actions that an ablation leaves out."""
 EXPANSION = (STRUCTURE, STRUCTURE, PARAMETERS, PARAMETERS, CROSSOVER, CROSSOVER, PATH, DIFFERENT)

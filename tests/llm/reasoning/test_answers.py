@@ -6,9 +6,9 @@ import pytest
 
 from llm.answer_writer import write
 from llm.backend import Reply
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.judges import model as model_judge
-from llm.methods.scaling import by_vote, pair_prompt, reflection_prompt
+from llm.methods.scaling import choose_by_vote, pair_prompt, reflection_prompt
 from llm.records import (
     Ask,
     Candidate,
@@ -18,8 +18,8 @@ from llm.records import (
     Problem,
     Run,
     Write,
-    from_payload,
     payload,
+    read_payload,
     result_from_json,
     result_to_json,
 )
@@ -40,7 +40,7 @@ def program(number, outputs="", reason=""):
 
 def vote(problem, answers, replies=()):
     """The id that wins, and the questions that were asked."""
-    steps, asked, replies = by_vote(problem, random.Random(1), 1, answers), [], list(replies)
+    steps, asked, replies = choose_by_vote(problem, random.Random(1), 1, answers), [], list(replies)
     try:
         question = next(steps)
         while True:
@@ -99,7 +99,7 @@ def test_a_judging_model_sees_problem_and_answers(judged):
 
 
 def test_answers_are_run_not_trained_and_saved_as_json():
-    request = form_of(ANSWER).trial(2, (answer(1, "5").candidate,))
+    request = find_form(ANSWER).trial(2, (answer(1, "5").candidate,))
     assert isinstance(request, Run)
     saved = result_to_json("Run", [program(1, "x")])
     assert result_from_json("Run", saved) == (program(1, "x"),)
@@ -161,5 +161,5 @@ def test_saved_replies_are_used_and_pictures_are_sent():
 
 
 def test_what_a_row_holds_is_the_request_again():
-    assert from_payload("Write", payload(WRITE)) == WRITE
-    assert from_payload("Ask", payload(Ask(0, WRITE.messages, 1, "judge"))).role == "judge"
+    assert read_payload("Write", payload(WRITE)) == WRITE
+    assert read_payload("Ask", payload(Ask(0, WRITE.messages, 1, "judge"))).role == "judge"

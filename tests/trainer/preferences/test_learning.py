@@ -18,7 +18,7 @@ from trainer.candidate import LEARNED_REWARD
 from trainer.preferences import reward_model
 from trainer.preferences.learning import PreferenceTraining
 from trainer.preferences.settings import METHODS, Preferences
-from trainer.records import TrainJob, preset_of, read_job, shard_folder, write_json
+from trainer.records import TrainJob, read_job, resolve_preset, shard_folder, write_json
 
 pytestmark = pytest.mark.slow
 
@@ -95,7 +95,7 @@ def test_every_answer_of_the_budget_is_asked_for_and_the_figures_are_written(sev
 
 def test_no_model_is_copied_where_no_session_is_due(monkeypatch):
     job = ppo(FEW)
-    training = PreferenceTraining(catalog.task("Cartpole"), preset_of(job), job.preferences, [4])
+    training = PreferenceTraining(catalog.task("Cartpole"), resolve_preset(job), job.preferences, [4])
     monkeypatch.setattr(training._model, "freeze", lambda: pytest.fail("it was copied"))
     training.ask(0)
     assert training.hold_sessions(None, 0) == []
@@ -188,7 +188,7 @@ def test_a_warm_start_learns_what_the_policy_is_rewarded_with_and_its_critics_go
 
 
 def test_checkpoints_of_versions_without_discriminators_go_on():
-    given = (catalog.task("Cartpole"), preset_of(ppo(FEW)), [FEW], [1])
+    given = (catalog.task("Cartpole"), resolve_preset(ppo(FEW)), [FEW], [1])
     state = PreferenceTraining(*given).state_dict()
     del state["discriminators"]
     PreferenceTraining(*given).load_state_dict(state)
@@ -322,23 +322,23 @@ class TestSettings:
     )
     def test_what_cannot_be_learned_from_is_refused(self, wanted, message):
         with pytest.raises(ValueError, match=message):
-            preset_of(ppo(FEW, wanted))
+            resolve_preset(ppo(FEW, wanted))
 
     def test_a_job_must_have_them_for_each_and_a_metric_where_it_asks_for_one(self):
         with pytest.raises(ValueError, match="1 reward functions, but preferences for 2"):
-            preset_of(replace(ppo(FEW, FEW), sources=("",)))
+            resolve_preset(replace(ppo(FEW, FEW), sources=("",)))
         with pytest.raises(ValueError, match="HumanoidJump has no metric"):
-            preset_of(replace(ppo(replace(FEW, truth="metric"), overrides={}), task="HumanoidJump"))
+            resolve_preset(replace(ppo(replace(FEW, truth="metric"), overrides={}), task="HumanoidJump"))
 
     def test_they_share_no_experience(self):
         with pytest.raises(ValueError, match="share no experience"):
-            preset_of(sac(FEW, None, shared_experience=True))
+            resolve_preset(sac(FEW, None, shared_experience=True))
 
     def test_checkpoints_of_jobs_without_preferences_are_those_of_earlier_versions(self, tmp_path):
         job = replace(ppo(None), preferences=())
         then = ("task", "sources", "preset", "seed", "overrides", "film_at", "rollouts", "warm", "seeds")
         earlier = {name: getattr(job, name) for name in then}
-        content = json.dumps([earlier, asdict(preset_of(job))], sort_keys=True)
+        content = json.dumps([earlier, asdict(resolve_preset(job))], sort_keys=True)
         assert shard(tmp_path / "a", job)._fingerprinted == hashlib.sha256(content.encode()).hexdigest()
         other = shard(tmp_path / "b", replace(job, preferences=(FEW,)))
         assert other._fingerprinted != shard(tmp_path / "a", job)._fingerprinted
@@ -346,7 +346,7 @@ class TestSettings:
 
 def test_keeping_rows_follows_the_candidates():
     job = ppo(*SEVERAL)
-    training = PreferenceTraining(catalog.task("Cartpole"), preset_of(job), SEVERAL, [1, 2, 3, 4])
+    training = PreferenceTraining(catalog.task("Cartpole"), resolve_preset(job), SEVERAL, [1, 2, 3, 4])
     training.keep([1, 3])
     assert (training.groups, training.settings, training.seeds) == ([1], [SEVERAL[3]], [4])
     training.keep([0])

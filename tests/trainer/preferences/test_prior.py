@@ -21,7 +21,7 @@ from trainer.preferences.labels import Labels
 from trainer.preferences.prior import Priors
 from trainer.preferences.reward_model import RewardModel
 from trainer.preferences.settings import Preferences
-from trainer.records import fingerprint_job, preset_of, shard_folder
+from trainer.records import fingerprint_job, resolve_preset, shard_folder
 
 pytestmark = pytest.mark.slow
 
@@ -152,15 +152,15 @@ def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, run):  # noqa: F811
 
 def test_a_teacher_that_compares_the_program_itself_is_refused():
     with pytest.raises(ValueError, match="the teacher must compare the metric"):
-        preset_of(ppo(replace(PRIOR, truth="reward")))
-    preset_of(ppo(replace(PRIOR, truth="reward", outside=True)))
+        resolve_preset(ppo(replace(PRIOR, truth="reward")))
+    resolve_preset(ppo(replace(PRIOR, truth="reward", outside=True)))
 
 
 def test_jobs_without_programs_keep_their_fingerprint():
     """The number is that of the version before there were programs: its trainings go on."""
     job = ppo(Preferences(budget=6, segment=8))
-    assert fingerprint_job(job, preset_of(job), "cpu") == BEFORE
-    assert fingerprint_job(ppo(PRIOR), preset_of(ppo(PRIOR)), "cpu") != BEFORE
+    assert fingerprint_job(job, resolve_preset(job), "cpu") == BEFORE
+    assert fingerprint_job(ppo(PRIOR), resolve_preset(ppo(PRIOR)), "cpu") != BEFORE
     assert catalog.task("Cartpole").revision == job.revision == 1
 
 

@@ -226,7 +226,7 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
         comparison=comparison,
         state=read_state(plan, elsewhere),
         tasks=tasks,
-        evidence=findings.gather(plan, scores, references, find_unread(plan)),
+        evidence=findings.collect_evidence(plan, scores, references, find_unread(plan)),
         accuracies=tuple(measure_accuracies(plan, scores)),
         experiments=experiments,
         running=running,

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.urls import reverse
 
-from llm.backend import without_credentials
+from llm.backend import strip_credentials
 from webapp.base import charts
 from webapp.bench.experiments import winner_zip
 from webapp.bench.experiments.learning import Learning, describe_plan, describe_teacher, read_learning
@@ -184,7 +184,7 @@ class ExperimentOverview:
         """The language models that the failed step asks, and those whose address the error names."""
         row, failed = self.experiment, self._failed_request
         known = (row.model, row.describer, row.judge_model, row.vision)
-        models = {model for model in known if model and f"{without_credentials(model.base_url)} " in row.error}
+        models = {model for model in known if model and f"{strip_credentials(model.base_url)} " in row.error}
         if failed and (asked := find_asked_model(failed)):
             models.add(asked)
         return sorted((model for model in models if model.base_url), key=lambda model: model.name)

@@ -82,7 +82,7 @@ def ask_model(build: Callable[[Request], Question], lease: Lease) -> None:
 
 
 def build_question(request: Request) -> Question:
-    ask = records.from_payload(request.kind, request.payload)
+    ask = records.read_payload(request.kind, request.payload)
     assert isinstance(ask, records.Ask)
     pictures = read_scene(request.experiment) if ask.scene else read_figures(request.experiment)
     *before, last = ask.messages
@@ -108,7 +108,7 @@ def read_words(text: str, choices: int = 0) -> str | None:
 
 def build_look(request: Request) -> Question:
     """The question with pictures and the reward's values at their moments; without pictures it says so."""
-    look_request = records.from_payload(request.kind, request.payload)
+    look_request = records.read_payload(request.kind, request.payload)
     assert isinstance(look_request, records.Look)
     which = (request.experiment, look_request.candidate, look_request.rollout)
     pictures = frames.read_rollout_frames(*which, look_request.frames)

@@ -19,7 +19,7 @@ def rate(lease: Lease) -> None:
     """Ask about a film's pictures; where there are none, nobody is asked, and there is no rating."""
     request = lease.job.request
     assert request is not None
-    asked = records.from_payload(request.kind, request.payload)
+    asked = records.read_payload(request.kind, request.payload)
     assert isinstance(asked, records.Rate)
     with lease.beat_in_background():
         pictures = tuple(frames.read_candidate_frames(lease.job.experiment, asked.candidate, asked.frames))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from trainer import run
-from trainer.records import TrainJob, preset_of, read_job, read_result
+from trainer.records import TrainJob, read_job, read_result, resolve_preset
 from trainer.saved_preset import read_preset
 from webapp.experiments import events, provenance, run_folder
 from webapp.experiments.models import Experiment, Job, Request
@@ -60,7 +60,7 @@ def holds_finished_job(folder: Path, job: TrainJob) -> bool:
         result = read_result(folder)
         if result is None or result.error or result.cancelled or not all(c.ok for c in result.candidates):
             return False
-        same = read_job(folder) == job and read_preset(folder, job) == preset_of(job)
+        same = read_job(folder) == job and read_preset(folder, job) == resolve_preset(job)
         return same and run.read_device(folder, job) == run.device()
     except (OSError, AttributeError, LookupError, TypeError, ValueError):  # gone meanwhile, damaged, no such device
         return False

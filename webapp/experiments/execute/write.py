@@ -8,7 +8,7 @@ from functools import partial
 
 from llm import answer_writer, records, writer
 from llm.backend import ChatBackend, OnReply, Reply, Watch
-from llm.forms import form_of
+from llm.forms import find_form
 from llm.reply_buyer import StopCheck
 from simulation import catalog
 from trainer import launch
@@ -31,7 +31,7 @@ from webapp.problems import lookup
 def write(lease: Lease) -> None:
     request, experiment = lease.job.request, lease.job.experiment
     assert request is not None
-    wanted = records.from_payload(request.kind, request.payload)
+    wanted = records.read_payload(request.kind, request.payload)
     assert isinstance(wanted, records.Write)
     try:
         with lease.beat_in_background() as stop_check:
@@ -74,7 +74,7 @@ def write_candidates(
 ) -> writer.Written:
     """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
     problem = loop.describe_task(experiment)
-    if form_of(problem).checked:
+    if find_form(problem).checked:
         states = apply_overrides(catalog.preset(experiment.task, experiment.preset), experiment.overrides).states
         states *= experiment.k if experiment.shared_experience else 1
         check = partial(launch.check, experiment.task, states=states)

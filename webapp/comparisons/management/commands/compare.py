@@ -244,7 +244,7 @@ def describe_contrasts(plan: Plan, elsewhere: Elsewhere) -> list[str]:
         return lines
     scores = experiment_results.group_scores(plan, experiment_results.read_results(plan, elsewhere))
     references = experiment_results.read_references(plan, elsewhere)
-    return [*lines, findings.gather(plan, scores, references, unread).power_words]
+    return [*lines, findings.collect_evidence(plan, scores, references, unread).power_words]
 
 
 def describe_queries(task: str, arm: Arm) -> str:
