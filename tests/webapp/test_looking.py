@@ -114,13 +114,14 @@ def looks_at_another_rollout(problem: Any, rng: Any, k: int, n: int) -> Any:
     return "1-2" if said == "It stands." else "1-1"
 
 
+@pytest.mark.usefixtures("short_trainings")
 def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewards_were_worth(
     register_method: Any,
 ) -> None:
     info = catalog.task("Cartpole")
     steps = round(info.clip_seconds / info.control_dt)
     restart = np.arange(steps) % (steps // 2) == 0
-    worth = {"total": np.linspace(0, 4, steps), "upright": np.where(restart.cumsum() == 1, 0.25, 0.75)}
+    worth = {"total": np.linspace(0, 4, steps).round(), "upright": np.where(restart.cumsum() == 1, 0.25, 0.75)}
     with serving(lambda body: completion("It stands.")) as server:
         eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
         row = start_experiment(method=register_method(looks_at_another_rollout), vision=eye)
@@ -141,7 +142,7 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
     assert len({image["image_url"]["url"] for image in images}) == 4
     told = text["text"]
     assert told.startswith("What does it do?") and "at each of the 4 moments, in order" in told
-    assert "- upright: 0.25, 0.25, 0.75, 0.75" in told and "- total: 0, 1" in told
+    assert "- upright: 0.25, 0.25, 0.75, 0.75" in told and "- total: 0, 1, 2, 3" in told
     assert "an episode restarted: 3." in told
     assert not Clip.objects.exists()
     assert "2, of which the film shows the first" in render_to_string(
