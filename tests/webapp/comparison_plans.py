@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.webapp import fake_workers
-from webapp.comparisons import background, follow_ups
+from tests.webapp.saved_rows import put_back
+from webapp.comparisons import background, follow_ups, report_details
 from webapp.comparisons.arms import Arm, name_arms, parse_arm
 from webapp.comparisons.contrasts import parse_contrasts
 from webapp.comparisons.models import Comparison
@@ -28,6 +29,12 @@ def finish_plan() -> Plan:
         loop.start(row)
         fake_workers.do_work(row, failed=(0,) if number == 0 else (), until="Train" if number == 3 else "")
     return plan
+
+
+def copy_finished_plan() -> Plan:
+    """What finish_plan makes, in an empty installation."""
+    report_details._finished.clear()  # its experiments end at the same moment each time
+    return put_back(finish_plan)
 
 
 def contrast_plan(*texts: str, methods: tuple[str, ...] = METHODS, **values: Any) -> Plan:

@@ -6,16 +6,13 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 from django.apps import apps
-from django.conf import settings
-from django.db import connection
 from django.test import override_settings
 from django.utils import timezone
 
 from tests.webapp import bench_rows, fake_workers, questionnaire_rows, rows
+from tests.webapp.saved_rows import put_back
 from webapp.archive import retention
 from webapp.archive.rules import list_own_models
 from webapp.audit import record
@@ -49,6 +46,11 @@ class FinishedStudy:
     def people(self) -> list[Participant]:
         return [self.first, self.second]
 
+    def fetch(self) -> FinishedStudy:
+        """The same with all that the rows hold now."""
+        first, second = (Participant.objects.get(pk=person.pk) for person in self.people)
+        return FinishedStudy(Study.objects.get(pk=self.study.pk), first, second, Poll.objects.get(pk=self.poll.pk))
+
 
 def create_finished_study(panel: int = 1) -> FinishedStudy:
     """Two people who finished (in one experiment where the panel has two), one who left, one who never came."""
@@ -76,49 +78,9 @@ def create_finished_study(panel: int = 1) -> FinishedStudy:
     return FinishedStudy(study, first, second, poll)
 
 
-@dataclass(frozen=True)
-class SavedStudy:
-    """What create_finished_study made: keys of its parts, rows by table, files by their path in the data folder."""
-
-    keys: tuple[int, int, int, int]
-    rows: dict[str, list[tuple[Any, ...]]]
-    files: dict[str, bytes]
-
-    @classmethod
-    def save(cls, made: FinishedStudy) -> SavedStudy:
-        data = Path(settings.DATA_DIR)
-        files = {str(path.relative_to(data)): path.read_bytes() for path in data.rglob("*") if path.is_file()}
-        rows: dict[str, list[tuple[Any, ...]]] = {}
-        with connection.cursor() as cursor:
-            for model in apps.get_models(include_auto_created=True):
-                if model._meta.app_label not in ("auth", "contenttypes") and not model._meta.proxy:
-                    cursor.execute(f'SELECT * FROM "{model._meta.db_table}"')
-                    rows[model._meta.db_table] = cursor.fetchall()
-        return cls((made.study.pk, made.first.pk, made.second.pk, made.poll.pk), rows, files)
-
-    def put_back(self) -> FinishedStudy:
-        for name, content in self.files.items():
-            path = Path(settings.DATA_DIR, name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        with connection.cursor() as cursor:
-            for table, rows in self.rows.items():
-                if rows:
-                    cursor.executemany(f'INSERT INTO "{table}" VALUES ({", ".join(["%s"] * len(rows[0]))})', rows)
-        models = (Study, Participant, Participant, Poll)
-        return FinishedStudy(*(model.objects.get(pk=key) for model, key in zip(models, self.keys, strict=True)))
-
-
-SAVED: dict[int, SavedStudy] = {}
-
-
 def copy_finished_study(panel: int = 1) -> FinishedStudy:
-    """What create_finished_study makes, for an empty installation: made once in this process, then put back."""
-    if panel in SAVED:
-        return SAVED[panel].put_back()
-    made = create_finished_study(panel)
-    SAVED[panel] = SavedStudy.save(made)
-    return made
+    """What create_finished_study makes, in an empty installation: made once in this process, then put back."""
+    return put_back(create_finished_study, panel).fetch()
 
 
 def add_participant(study: Study, label: str, external_id: str = "", consents: bool = True) -> Participant:

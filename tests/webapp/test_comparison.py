@@ -19,7 +19,7 @@ from django.utils import timezone
 from llm.replay import read_record, replay
 from tests import short_training
 from tests.webapp import fake_workers
-from tests.webapp.comparison_plans import finish_plan, plan_of
+from tests.webapp.comparison_plans import copy_finished_plan, plan_of
 from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from webapp.bench.experiments import overview
 from webapp.comparisons import experiment_results, foreground, pace
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def finished_plan(db: None) -> Plan:
-    return finish_plan()
+    return copy_finished_plan()
 
 
 def test_scores_rounds_and_queries(finished_plan: Plan) -> None:

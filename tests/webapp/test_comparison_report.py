@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.webapp.comparison_plans import finish_plan, plan_of
+from tests.webapp.comparison_plans import copy_finished_plan, plan_of
 from tests.webapp.fake_workers import SOURCE
 from trainer.machine import describe_machine
 from webapp.comparisons import (
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def finished_plan(db: None) -> Plan:
-    return finish_plan()
+    return copy_finished_plan()
 
 
 # --- the report ---------------------------------------------------------------------------------------------------
