@@ -41,11 +41,16 @@ def ask_to_wait(request: HttpRequest) -> HttpResponse:
     return HttpResponse(render_to_string("503.html", {"again": again}), status=503, headers=headers)
 
 
+def respond_while_away(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """None if the error is another one."""
+    if not is_away(error):
+        return None
+    log.error("the page waits: %s", error)
+    return ask_to_wait(request)
+
+
 class AwayMiddleware(MiddlewareMixin):
     """Where the database is locked or away or the store is away, answers with a page that tries again."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not is_away(error):
-            return None
-        log.error("the page waits: %s", error)
-        return ask_to_wait(request)
+        return respond_while_away(request, error)

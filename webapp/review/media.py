@@ -16,6 +16,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
+from webapp.base.media_requests import by_ticket_alone
 from webapp.base.prepared import Prepared
 from webapp.base.store import store
 from webapp.base.store_interface import StoreError
@@ -43,6 +44,7 @@ async def _in_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs)
     return await asyncio.get_running_loop().run_in_executor(THREADS, partial(function, *args, **named))
 
 
+@by_ticket_alone
 @require_safe
 def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = TICKET.find(strip_nul(token))
@@ -51,6 +53,7 @@ def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
     return respond_with_clip(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
+@by_ticket_alone
 @require_safe
 def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
     ticket = TICKET.find(strip_nul(token))
