@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
@@ -16,6 +18,8 @@ from llm import failures, wire
 from llm.backend import Underway, Watch
 from llm.gate import Gate
 from llm.prices import Usage
+
+log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.2
 """Seconds between two reports of progress to the caller, who may give the answers up."""
@@ -89,7 +93,9 @@ class RequestBatch:
             try:
                 self._give_up(turn, future)
             except Exception as error:  # `on_end` is the caller's and may raise anything; the others are still to end
-                reason.add_note(f"an answer that was under way could not be saved: {type(error).__name__}: {error}")
+                kind, trace = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
+                log.error("an answer that was under way could not be saved: %s\n%s", kind, trace)  # not its words
+                reason.add_note(f"an answer that was under way could not be saved: {kind}: {error}")
 
     def _start(self, client: openai.AsyncOpenAI) -> None:
         now = time.monotonic()

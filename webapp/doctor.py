@@ -9,6 +9,7 @@ import shutil
 import smtplib
 import subprocess
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -301,9 +302,16 @@ def examine() -> Iterator[tuple[str, Finding]]:
             for finding in check():
                 yield name, finding
         except Exception as error:  # whatever it is, it is a finding
-            first = str(error).strip().splitlines()[:1] or [""]
             away = away or name == "database"
-            yield name, fail(f"{type(error).__name__}: {first[0]}", ADVICE.get(name, "see docs/operations.md"))
+            yield name, fail(describe(error), ADVICE.get(name, "see docs/operations.md"))
+
+
+def describe(error: Exception) -> str:
+    """Its kind and first line; for a mistake in the program also the place."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    frames = traceback.extract_tb(error.__traceback__) if isinstance(error, health.FAULTS) else []
+    place = f" ({frames[-1].filename}, line {frames[-1].lineno}: please report it)" if frames else ""
+    return f"{type(error).__name__}: {first}{place}"
 
 
 def describe_machine() -> str:

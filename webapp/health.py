@@ -76,6 +76,10 @@ CHECKS: dict[str, Callable[[], None]] = {
 }
 
 
+FAULTS = (TypeError, AttributeError, NameError, LookupError, ImportError, AssertionError)
+"""Errors that no part that is away raises, but a mistake in the program does."""
+
+
 def find_failures() -> dict[str, Exception]:
     """What fails, by name."""
     failures = {}
@@ -97,7 +101,8 @@ def read_state() -> dict[str, str]:
     if _last is None or now - _last[0] > KEPT_SECONDS:
         failures = find_failures()
         for name, error in failures.items():
-            log.error("not ready: %s: %s: %s", name, type(error).__name__, error)
+            trace = error if isinstance(error, FAULTS) else None
+            log.error("not ready: %s: %s: %s", name, type(error).__name__, error, exc_info=trace)
         _last = now, {name: type(error).__name__ for name, error in failures.items()}
     return _last[1]
 

@@ -92,18 +92,22 @@ def test_an_answer_that_was_whole_when_all_were_given_up_is_kept():
 
 
 @pytest.mark.slow
-def test_what_cannot_be_saved_of_one_answer_keeps_no_slot_of_the_others():
+def test_what_cannot_be_saved_of_one_answer_keeps_no_slot_of_the_others(caplog):
     def watch(under):
         if under.tokens >= 60:
             raise GaveUp
 
     def full(reply):
-        raise OSError("no space left")
+        raise OSError(said)
 
-    gate = Slots(3)
+    gate, said = Slots(3), "no space left"
     with serving(lambda body: stream(*["x"] * 2000, pause=0.02)) as server, pytest.raises(GaveUp) as given:
         backend(server, gate=gate).complete(ASK, 3, 0, full, watch=watch)
     assert len(given.value.__notes__) == 3 and all("no space left" in note for note in given.value.__notes__)
+    assert caplog.text.count("could not be saved: OSError") == 3 and "in full" in caplog.text, (
+        "who gives up may be silent"
+    )
+    assert "no space left" not in caplog.text, "an error may quote an answer"
     assert all(gate.enter(0) is not None for _ in range(3))
 
 

@@ -129,3 +129,10 @@ def test_a_newer_database_is_a_warning(db):
         )
     [finding] = doctor.examine_migrations()
     assert finding.state == "warn" and "review.9999_later" in finding.text
+
+
+def test_a_mistake_in_the_doctor_itself_is_named_with_its_place(db, monkeypatch):
+    monkeypatch.setattr(doctor, "CHECKS", {"clock": lambda: None.clock(), "disk": doctor.examine_files})
+    first, *others = doctor.examine()
+    assert first[1].state == "fail" and "AttributeError" in first[1].text and "test_doctor.py, line" in first[1].text
+    assert len(others) == 1, "the others are looked at"

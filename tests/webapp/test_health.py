@@ -58,7 +58,13 @@ def test_broker_and_store_that_cannot_be_written_to_are_named(client, db, broker
     status, said = ask(client)
     assert status == 503 and set(said["failing"]) == {"broker", "store"}
     assert str(data) not in json.dumps(said)
-    assert "not ready: store: " in caplog.text
+    assert "not ready: store: " in caplog.text and "Traceback" not in caplog.text
+
+
+def test_a_mistake_in_a_check_is_logged_with_its_place(client, db, broker_folder, monkeypatch, caplog):
+    monkeypatch.setitem(health.CHECKS, "store", lambda: None.check())
+    assert ask(client)[1]["failing"] == {"store": "AttributeError"}
+    assert "Traceback" in caplog.text and "test_health.py" in caplog.text
 
 
 @pytest.mark.slow

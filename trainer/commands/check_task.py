@@ -167,7 +167,11 @@ def blaming(info: TaskInfo) -> Iterator[None]:
         folder = catalog.find_folder(info.name)
         files = [Path(frame.filename) for frame in traceback.extract_tb(error.__traceback__)]
         own = [file for file in files if file.parent == folder]
-        raise Unusable(catalog.describe_failure(own[-1] if own else folder, error)) from error
+        if own:
+            raise Unusable(catalog.describe_failure(own[-1], error)) from error
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        said = catalog.describe_failure(folder, error)
+        raise Unusable(f"{said} (at {last.filename}, line {last.lineno}, with what these files return)") from error
 
 
 def require_inputs(info: TaskInfo, env: Environment) -> None:
