@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from django import template
 from django.conf import settings
 from django.template import Context
+from django.templatetags.static import static
 from django.utils import translation
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -25,6 +27,17 @@ register = template.Library()
 @register.simple_tag
 def style(bundle: str) -> SafeString:
     return SafeString(f"<style>{stylesheets.read_bundle(bundle)}</style>")
+
+
+@register.simple_tag
+@cache
+def icon(name: str) -> SafeString:
+    """A page to judge on has 44 of them."""
+    return format_html(
+        '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
+        static("studio/icons.svg"),
+        name,
+    )
 
 
 @register.simple_tag
