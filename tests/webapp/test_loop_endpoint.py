@@ -111,12 +111,12 @@ class TestEndpoint:
 class TestTooLong:
     """A prompt that the model has no room for, where nobody has named its context."""
 
-    def play_to_the_fourteenth(self, model: LanguageModel) -> tuple[Experiment, Request]:
+    def play_until(self, last_round: int, model: LanguageModel) -> tuple[Experiment, Request]:
         row = start_experiment(k=2, n=15, model=model)
-        while not (last := row.requests.filter(kind="Write", payload__iteration=14).first()):
+        while not (last := row.requests.filter(kind="Write", payload__iteration=last_round).first()):
             do_work(row, until="Write")
             [write] = find_open_requests(row)
-            if write.payload["iteration"] < 14:
+            if write.payload["iteration"] < last_round:
                 finish_request(row, write)
         return row, last
 
@@ -130,7 +130,7 @@ class TestTooLong:
 
     def test_the_context_that_its_refusal_names_is_kept_and_the_oldest_left_out(self) -> None:
         model = LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1")
-        row, write = self.play_to_the_fourteenth(model)
+        row, write = self.play_until(14, model)
         most = letters(write.payload["messages"]) - 100
         room = most // LETTERS_PER_TOKEN + ANSWER_TOKENS
         says = f"This model's maximum context length is {room} tokens. However, you requested 99999 tokens."
@@ -161,7 +161,7 @@ class TestTooLong:
     )
     def test_without_a_number_or_against_a_known_one_it_says_what_to_do(self, context: int | None, says: str) -> None:
         model = LanguageModel.objects.create(name="m", kind="openai", base_url="x", model="m-1", context_tokens=context)
-        row, write = self.play_to_the_fourteenth(model)
+        row, write = self.play_until(3, model)
         with self.server(10, says) as server:
             LanguageModel.objects.update(base_url=server.base_url)
             run_job(find_job(row, "write").pk)
