@@ -181,12 +181,12 @@ def test_the_human_reward_on_numbers_worked_out_by_hand(task):
 
 SHAPES = {"stage": (), "door_hinge": (), "door_hatch_hinge": ()}
 BY_HAND = {
-    "HumanoidPush": (0.3 + 0.709 + 0.001, 0.3 * 0.151 + 0.709 + 0.001),
+    "HumanoidPush": (1.0 + 3.0 * 0.632 + 0.02, 0.151 * (1.0 + 3.0 * 0.632 + 0.02)),
     "HumanoidPackage": (1.0 - 6.0, 0.1 - 6.0),
     "HumanoidDoor": (0.1 + 0.05 + 0.05 * 0.1, 0.01 + 0.05 + 0.05 * 0.1),
     "HumanoidBasketball": (0.5 + 0.5, 0.05 + 0.5),
 }
-"""With its hands at the thing (push: 0.15 m from their place), the thing 1 or 2 m from its goal; the second robot's
+"""With its hands at the thing (push: 0.193 m from their place), the thing 1 or 2 m from its goal; the second robot's
 head is 0.4125 m lower."""
 
 

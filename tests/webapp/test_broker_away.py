@@ -45,7 +45,6 @@ def waits_for_messages(port: int) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive
 def test_a_worker_goes_on_when_the_broker_was_away_at_the_end_of_its_job(postgres: int, tmp_path: Path) -> None:
     """Once it has lost the broker before: a new worker goes on in any case."""
     port = free_port()

@@ -9,21 +9,26 @@ def compute_reward(
     left_hand_position: Tensor,
     right_hand_position: Tensor,
     box: Tensor,
+    box_vel: Tensor,
     goal: Tensor,
 ) -> Tuple[Tensor, Dict[str, Tensor]]:
-    # it stands upright
+    # it stands upright; else the box counts for nothing
     standing = torch.exp(-2.303 * ((1.6 - head_height).clamp(min=0.0) / 0.4) ** 2)
-    stand = 0.3 * standing * torso_upright.clamp(min=0.0)
+    stand = standing * torso_upright.clamp(min=0.0)
 
-    # a hand goes to the side of the box from which it is pushed to its goal
+    # the hand of the far side goes to where it pushes the box to its goal; wrists are 0.1 m behind a hand's middle
     apart = goal - box
     gap = torch.norm(apart, dim=-1)
-    behind = box - 0.15 * apart / gap.clamp(min=0.05).unsqueeze(-1)
+    way = apart / gap.clamp(min=0.05).unsqueeze(-1)
+    behind = box - 0.165 * way - torch.tensor([0.1, 0.0, 0.0], device=box.device)
     left = torch.norm(left_hand_position - behind, dim=-1)
     right = torch.norm(right_hand_position - behind, dim=-1)
-    reach = 1.0 - torch.tanh(2.0 * torch.minimum(left, right))
+    reach = 3.0 * stand * (1.0 - torch.tanh(2.0 * torch.where(goal[:, 1] > 0.0, right, left)))
 
-    # the box comes to its goal
-    near = 2.0 * (1.0 - torch.tanh(4.0 * gap))
+    # the box moves to its goal
+    near = 4.0 * stand * (1.0 - torch.tanh(3.0 * gap))
+    move = 2.0 * torch.sum(box_vel * way, dim=-1).clamp(-1.0, 0.5)
     arrived = 300.0 * (gap < 0.05).float()
-    return stand + reach + near + arrived, {"stand": stand, "reach": reach, "near": near, "arrived": arrived}
+
+    total_reward = stand + reach + near + move + arrived
+    return total_reward, {"stand": stand, "reach": reach, "near": near, "move": move, "arrived": arrived}
