@@ -16,6 +16,7 @@ from webapp.base.statistics.aggregates import (
     bound_mean,
     detectable_difference,
     detectable_gap,
+    detectable_shift,
     improvement,
     interquartile_mean,
     noise_floor,
@@ -77,14 +78,23 @@ def test_what_can_be_found_is_found_in_eight_of_ten_simulated_comparisons() -> N
     assert tighter is not None and tighter > gap
 
 
-def test_a_gap_between_two_groups_is_found_in_eight_of_ten_simulated_studies() -> None:
-    gap = detectable_gap(8, 20, 0.05)
-    assert gap is not None
+@pytest.mark.parametrize(("size", "alpha"), [(2, 0.05), (3, 0.05 / 6), (8, 0.05), (40, 0.05)])
+def test_a_gap_between_two_groups_is_found_in_eight_of_ten_simulated_studies(size: int, alpha: float) -> None:
+    """By the test that a study's page makes, with two in each group too."""
     rng = np.random.default_rng(0)
-    first, second = rng.normal(gap, 1, (20_000, 8)), rng.normal(0, 1, (20_000, 20))
-    assert np.mean(scipy.stats.ttest_ind(first, second, axis=1).pvalue < 0.05) == pytest.approx(0.8, abs=0.01)
-    assert detectable_gap(64, 64, 0.05) == pytest.approx(0.5, abs=0.002), "Cohen (1988): 64 in each group for 0.5"
-    assert detectable_gap(1, 20, 0.05) is None
+    first, second = rng.normal(detectable_gap(size, alpha), 1, (20_000, size)), rng.normal(0, 1, (20_000, size))
+    found = scipy.stats.ttest_ind(first, second, axis=1, equal_var=False).pvalue < alpha
+    assert found.mean() == pytest.approx(0.8, abs=0.01)
+
+
+def test_large_groups_find_what_cohen_says() -> None:
+    assert detectable_gap(64, 0.05) == pytest.approx(0.5, abs=0.002), "Cohen (1988): 64 in each group for 0.5"
+
+
+def test_five_pairs_find_a_shift_by_the_paired_t_test_in_eight_of_ten_simulated_studies() -> None:
+    rng = np.random.default_rng(0)
+    found = scipy.stats.ttest_1samp(rng.normal(detectable_shift(5, 0.05), 1, (20_000, 5)), 0.0, axis=1).pvalue < 0.05
+    assert found.mean() == pytest.approx(0.8, abs=0.01)
 
 
 def test_few_pairs_find_nothing_however_large() -> None:

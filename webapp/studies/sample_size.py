@@ -5,12 +5,13 @@ Nothing is measured before a study begins, so differences are in standard deviat
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb
 
-from webapp.base.statistics.aggregates import detectable_difference, detectable_gap
-from webapp.studies.models import Study
+from webapp.base.statistics.aggregates import detectable_gap, detectable_shift
+from webapp.studies.models import Arm, Study
 
 ALPHA = 0.05
 EXAMPLES = (10, 20, 40)
@@ -25,53 +26,71 @@ class Design:
     within: bool
     """Whether everybody judges every arm, so that differences are taken within each person."""
     panel: int
-    """People who give one result together: 1, or the largest panel."""
+    """How many people give one result together."""
 
     @cached_property
     def pairs(self) -> int:
         return comb(self.arms, 2)
 
-    def find_least(self, count: int) -> float | None:
-        """The smallest difference that this many results, in each arm or of pairs, can show; None if there is none."""
+    def find_least(self, count: int) -> float:
+        """The smallest difference that this many results, in each arm or of pairs, can show; two at least."""
         alpha = ALPHA / self.pairs  # the first step of Holm's correction
-        return detectable_difference(1.0, count, alpha) if self.within else detectable_gap(count, count, alpha)
-
-    @property
-    def fewest(self) -> int:
-        """The fewest results with which a difference can be shown at all."""
-        return next(count for count in range(2, 64) if self.find_least(count) is not None)
+        return detectable_shift(count, alpha) if self.within else detectable_gap(count, alpha)
 
     def name_results(self, count: int) -> str:
         """This many people or panels, and what they judge."""
         one, many = ("person", "people") if self.panel == 1 else ("panel", "panels")
+        named = f"{count} {one if count == 1 else many}"
         if self.within:
-            return f"{count} {one} who judges every arm" if count == 1 else f"{count} {many} who each judge every arm"
-        return f"{count} {one if count == 1 else many} in each arm"
+            return f"{named} who {'judges' if count == 1 else 'each judge'} every arm"
+        return f"{named} in each arm"
 
 
 def describe_sample_size(study: Study) -> str:
-    """In one sentence; empty where a study compares nothing."""
-    panels = list(study.arms.values_list("panel", flat=True))
-    if len(panels) < 2:
+    """In a few sentences; empty where a study compares nothing, or where its results are not all of one kind: places
+    that are given by hand, people who judge some of the arms, arms with different limits or panels.
+    """
+    arms = list(study.arms.all())
+    design = _find_design(study, arms)
+    if design is None:
         return ""
-    design = Design(len(panels), study.experiments_each >= len(panels), max(panels))
-    if study.quota is None:
-        counts = [count for count in EXAMPLES if design.find_least(count) is not None]
-    else:
-        places = study.quota if design.within else study.quota * study.experiments_each // design.arms
-        counts = [places // design.panel]
-        if design.find_least(counts[0]) is None:
-            results = design.name_results(counts[0])
-            return f"{results} can show nothing, however different the arms are: {design.fewest} are the fewest."
-    return _describe(design, counts)
+    limits = {_find_limit(study, arm, design) for arm in arms}
+    if design.within:
+        limits = {min((limit for limit in limits if limit is not None), default=None)}
+    if len(limits) > 1:
+        return ""
+    limit = limits.pop()
+    if limit is None:
+        return f"No limit is set. {_describe(design, EXAMPLES)}"
+    if limit < 2:
+        return f"{design.name_results(limit)} can show nothing, however different the arms are: a test needs two."
+    return _describe(design, [limit])
 
 
-def _describe(design: Design, counts: list[int]) -> str:
+def _find_design(study: Study, arms: Sequence[Arm]) -> Design | None:
+    panels = {arm.panel for arm in arms}
+    if len(arms) < 2 or len(panels) > 1 or study.assignment == Study.Assigning.BY_HAND:
+        return None
+    design = Design(len(arms), study.experiments_each >= len(arms), panels.pop())
+    if design.within:
+        return design if design.panel == 1 else None  # the panels of two arms may be made of different people
+    return design if study.experiments_each == 1 else None
+
+
+def _find_limit(study: Study, arm: Arm, design: Design) -> int | None:
+    """The most results that the arm can have; None without a limit."""
+    share = None if study.quota is None else study.quota if design.within else study.quota // design.arms
+    limits = [limit for limit in (share, arm.quota) if limit is not None]
+    return min(limits) // design.panel if limits else None
+
+
+def _describe(design: Design, counts: Sequence[int]) -> str:
     first, *others = [(count, f"{design.find_least(count):.2g}") for count in counts]
-    spread = "of each person's differences" if design.within else "within an arm"
+    more = "".join(f"; with {count}, {size}" for count, size in others)
     corrected = f", corrected for {design.pairs} pairs of arms" if design.pairs > 1 else ""
-    more = "".join(f", {count} one of {size}" for count, size in others)
+    spread = "the differences within a person vary" if design.within else "the results within one arm differ"
     return (
-        f"{design.name_results(first[0])} can show a difference of {first[1]} standard deviations {spread}{more}, "
-        f"in eight of ten cases{corrected}; 0.8 is called large."
+        f"With {design.name_results(first[0])} the study finds, in eight of ten cases{corrected}, a difference of "
+        f"{first[1]} standard deviations or more{more}. (0.8 counts as large.) The standard deviation says how much "
+        f"{spread}."
     )

@@ -120,28 +120,42 @@ def detectable_difference(deviation: float, pairs: int, alpha: float) -> float |
     """
     if pairs < 2 or 2 / 2**pairs > alpha:
         return None
-    return _find_shift(pairs - 1, alpha) * deviation / math.sqrt(pairs)
+    return detectable_shift(pairs, alpha) * deviation
 
 
-def detectable_gap(first: int, second: int, alpha: float) -> float | None:
-    """The same for two groups of different units, in standard deviations of the units: Student's t test with equal
-    spreads. None where a group has fewer than two.
+def detectable_shift(pairs: int, alpha: float) -> float:
+    """The same by the paired t test, in standard deviations of the differences; two pairs at least."""
+    return _find_shift(pairs - 1, alpha) / math.sqrt(pairs)
+
+
+@lru_cache(maxsize=1024)
+def detectable_gap(size: int, alpha: float) -> float:
+    """The same for two groups of this many different units, two at least, in standard deviations of the units: Welch's
+    t test, where both groups spread equally.
+
+    Welch's degrees of freedom follow the first group's share of both sample variances, which has a beta distribution
+    and is independent of their sum, as t is Student's given the share.
     """
-    if min(first, second) < 2:
-        return None
-    return _find_shift(first + second - 2, alpha) * math.sqrt(1 / first + 1 / second)
+    half, shares = (size - 1) / 2, (np.arange(64) + 0.5) / 64
+    share = scipy.stats.beta.ppf(shares, half, half)
+    critical = scipy.stats.t.ppf(1 - alpha / 2, (size - 1) / (share**2 + (1 - share) ** 2))
+    return _solve_power(critical, 2 * (size - 1)) * math.sqrt(2 / size)
 
 
 @lru_cache(maxsize=1024)
 def _find_shift(freedom: int, alpha: float) -> float:
     """The noncentrality of t at which a two-sided test has a power of 0.8."""
-    critical = float(scipy.stats.t.ppf(1 - alpha / 2, freedom))
+    return _solve_power(scipy.stats.t.ppf([1 - alpha / 2], freedom), freedom)
+
+
+def _solve_power(critical: Any, freedom: int) -> float:
+    """The noncentrality at which t passes the critical values, each as likely as the others, in eight of ten cases."""
 
     def miss(shift: float) -> float:
-        reached = float(scipy.stats.nct.sf(critical, freedom, shift))  # the other tail is below 1e-4 here
-        return (1.0 if math.isnan(reached) else reached) - POWER  # SciPy's is not a number far beyond the value
+        reached = scipy.stats.nct.sf(critical, freedom, shift)  # the other tail is below 1e-4 here
+        return float(np.nan_to_num(reached, nan=1.0).mean()) - POWER  # SciPy's is not a number far beyond the value
 
-    return float(scipy.optimize.brentq(miss, 0.0, 10 * critical + 10))
+    return float(scipy.optimize.brentq(miss, 0.0, 10 * critical.max() + 10))
 
 
 def noise_floor(differences: tuple[float, ...], pairs: int) -> float | None:
