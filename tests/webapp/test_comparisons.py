@@ -18,7 +18,7 @@ from tests.webapp.dashboard_pages import html
 from tests.webapp.fake_workers import do_work
 from webapp import reaper
 from webapp.bench.comparisons import overview
-from webapp.comparisons import background
+from webapp.comparisons import background, command_plan
 from webapp.comparisons.models import Comparison
 from webapp.experiments import headless, loop
 from webapp.experiments.models import Experiment
@@ -144,6 +144,25 @@ def test_the_command_leaves_a_row_of_the_bench_as_it_is(monkeypatch: pytest.Monk
     words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "1"]
     call_command("compare", *words, "--retrain", "0", "--controls")
     assert list(Comparison.objects.values_list("pk", "status", "by_command")) == [(row.pk, "planned", False)]
+
+
+def test_two_commands_that_begin_at_once_make_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (Comparison(tasks=["Cartpole"], methods=["icpl:k=3"], candidates=6) for _ in range(2))
+    monkeypatch.setattr(command_plan, "_find_on_bench", lambda plan: None)  # neither has seen the other's
+    rows = [command_plan.list_on_bench(row, row.plan) for row in (first, second)]
+    assert rows[0].pk == rows[1].pk and Comparison.objects.count() == 1
+
+
+def test_a_label_that_the_bench_cannot_keep_runs_without_a_row(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(headless, "run_to_end", lambda experiment, report: do_work(experiment))
+    monkeypatch.setattr(headless, "end_on_signals", lambda: None)
+    words = ["--tasks", "Cartpole", "--methods", "icpl:k=3", "--budget", "candidates=6", "--experiments", "1"]
+    call_command("compare", *words, "--retrain", "0", "--controls", "--label", "x" * 70)
+    assert not Comparison.objects.exists() and Experiment.objects.get().status == "finished"
+    said = capsys.readouterr().err
+    assert "The bench does not list this comparison. label: " in said and "at most 60 characters" in said
 
 
 def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:

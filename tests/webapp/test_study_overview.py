@@ -71,6 +71,22 @@ def test_who_is_where():
     assert not Screening.objects.exists()  # looking at the page draws nothing for anybody
 
 
+def test_the_notice_of_people_who_are_stopped_comes_and_goes_with_the_live_part(staff_client):
+    person = rows.participant(rows.study())
+    experiment, address = person.experiment, f"/bench/studies/{person.study.pk}/"
+    shown, told = (
+        '<div class="section" id="failed-people"',
+        '<div class="section" id="failed-people" hx-swap-oob="true">',
+    )
+    notice = '<p class="notice error">1 person is stopped by a failure.'
+    page = staff_client.get(address).content.decode()
+    assert page.count(shown) == 1 and told not in page
+    for status, failed in (("failed", True), (experiment.status, False)):
+        Experiment.objects.filter(pk=experiment.pk).update(status=status)
+        part = staff_client.get(address, headers={"HX-Request": "true"}).content.decode()
+        assert part.count(told) == 1 and (f"{told}{notice}" in part) == failed
+
+
 def test_a_member_of_a_panel_who_has_chosen_waits_for_the_others():
     study = rows.study(panel=2)
     first = rows.participant(study, label="P01")

@@ -42,7 +42,7 @@ def ask_to_wait(request: HttpRequest) -> HttpResponse:
 
 
 def respond_while_away(request: HttpRequest, error: Exception) -> HttpResponse | None:
-    """None if the error is another one."""
+    """None for any other error."""
     if not is_away(error):
         return None
     log.error("the page waits: %s", error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import IntegrityError, transaction
 
 from simulation import names
 from webapp.comparisons import csv_tables, record
@@ -131,17 +133,32 @@ def parse_budget(text: str) -> int:
 def list_on_bench(row: Comparison, plan: Plan) -> Comparison:
     """The row of this comparison among those of the bench: one that is there already, or this one, saved.
 
-    A row that a command made says from now on that the command runs it, unless somebody started or cancelled it there.
+    A row that a command made and that is over says from now on that the command runs it, wherever it ended; one that is
+    running, paused or cancelled on the bench stays as it is. Raises ValidationError where a field cannot be saved.
     """
+    if known := _find_on_bench(plan):
+        Comparison.objects.filter(pk=known.pk, by_command=True, status__in=OVER).update(
+            status=Comparison.Status.PLANNED
+        )
+        return known
+    row.by_command = True
+    row.clean_fields()
+    words = [*map(str, plan.all_ids), *(contrast.text for contrast in plan.contrasts)]
+    row.public_id = uuid.uuid5(uuid.NAMESPACE_OID, "\n".join(words))
+    try:
+        with transaction.atomic():
+            row.save(force_insert=True)
+    except IntegrityError:  # another command with the same words was sooner
+        return Comparison.objects.get(public_id=row.public_id)
+    return row
+
+
+def _find_on_bench(plan: Plan) -> Comparison | None:
     for known in Comparison.objects.all():
         with suppress(ValueError):
             if (known.plan.all_ids, known.plan.contrasts) == (plan.all_ids, plan.contrasts):
-                again = Comparison.objects.filter(pk=known.pk, by_command=True, status__in=OVER)
-                again.update(status=Comparison.Status.PLANNED)
                 return known
-    row.by_command = True
-    row.save()
-    return row
+    return None
 
 
 def note_end(row: Comparison, failed: bool) -> None:

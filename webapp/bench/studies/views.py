@@ -43,7 +43,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     now = overview.build_overview(row)
     live = {"overview": now, "arm_progress": build_arm_progress(now.places), "study": row}
     if request.htmx and not request.htmx.boosted:
-        return render(request, "bench/studies/_live.html", live)
+        return render(request, "bench/studies/_live.html", {**live, "polled": True})
     answers = reliability.read_answers(row)
     context = {
         **live,

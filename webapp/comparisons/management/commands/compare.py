@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
@@ -34,6 +35,7 @@ from webapp.comparisons.contrasts import CONTROLS
 from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.follow_ups import Step
 from webapp.comparisons.foreground import State
+from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Plan
 from webapp.comparisons.plan_warnings import list_warnings
 from webapp.comparisons.unread import find_unread
@@ -146,7 +148,7 @@ class Command(PrefineCommand):
         if options["plan"] or options["estimate"]:
             return
         if not options["report"] and not options["elsewhere"]:  # a page reads one uploaded report
-            row = list_on_bench(row, plan)
+            row = self.list_on_bench(row)
         if plan.retrain:
             record.fix(plan, self.folder, timezone.now())
         failed: list[Experiment] = []
@@ -166,6 +168,15 @@ class Command(PrefineCommand):
         if failed:
             reasons = "\n".join(f"{row.name}: {row.error or row.get_status_display()}" for row in failed)
             raise CommandError(f"{reasons}\nThe same command tries again what has failed.")
+
+    def list_on_bench(self, row: Comparison) -> Comparison:
+        """The row on the bench. A comparison that the bench cannot keep runs all the same, without a row."""
+        try:
+            return list_on_bench(row, self.plan)
+        except ValidationError as error:
+            faults = "; ".join(f"{name}: {' '.join(words)}" for name, words in error.message_dict.items())
+            self.stderr.write(f"The bench does not list this comparison. {faults}")
+            return row
 
     def run(self) -> list[Experiment]:
         """Run every experiment that is not over; returns those that did not finish."""
