@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.base import charts
+from webapp.base.icons import draw_icon
 from webapp.experiments.models import Candidate, LoopSettings
 from webapp.problems.forms import get_form
 from webapp.problems.forms.form import TriedSource
@@ -27,6 +28,11 @@ Number = float | str | None
 @register.simple_tag
 def version() -> str:
     return str(settings.VERSION)
+
+
+@register.simple_tag
+def icon(name: str) -> SafeString:
+    return draw_icon("bench/icons.svg", name)
 
 
 @register.filter

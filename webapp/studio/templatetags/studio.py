@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from django import template
 from django.conf import settings
 from django.template import Context
-from django.templatetags.static import static
 from django.utils import translation
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from webapp.base import stylesheets
+from webapp.base.icons import draw_icon
 from webapp.base.text_lines import split_lines
 from webapp.problems.media import films
 from webapp.problems.medium import Medium
@@ -30,14 +29,8 @@ def style(bundle: str) -> SafeString:
 
 
 @register.simple_tag
-@cache
 def icon(name: str) -> SafeString:
-    """A page to judge on has 44 of them."""
-    return format_html(
-        '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>',
-        static("studio/icons.svg"),
-        name,
-    )
+    return draw_icon("studio/icons.svg", name)
 
 
 @register.simple_tag
