@@ -261,6 +261,22 @@ def test_a_long_reason_is_cut(inputs: dict[str, Tensor]):
     assert len(str(failure.value)) == REASON_LETTERS and str(failure.value).endswith(" ...")
 
 
+def test_a_name_cannot_be_doubled(inputs: dict[str, Tensor]):
+    double = ["for name in {'a component': 0}:", "    for i in range(18):", "        name = name + name"]
+    with pytest.raises(RewardFailure, match="texts cannot be added"):
+        compile_reward(reward(*double, "return dof_pos[:, 0], {}"), "Cartpole")(inputs)
+
+
+@pytest.mark.parametrize("value", [torch.zeros(8), 1.0])
+def test_a_name_as_if_doubled_18_times_gives_a_short_reason(value: Any, inputs: dict[str, Tensor]):
+    name = "a component" * 2**18
+    function = contract.RewardFunction((), "dof_pos", (), lambda: (torch.zeros(8), {name: value}))
+    with pytest.raises(RewardFailure, match="a component cannot be named") as failure:
+        function(inputs)
+    assert len(str(failure.value)) <= REASON_LETTERS
+    assert len(str(RewardFailure(f"its name is {name}"))) == REASON_LETTERS
+
+
 def test_a_gpu_without_memory_left_is_a_limit_not_an_error_of_the_code(
     inputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch
 ):

@@ -22,6 +22,7 @@ def put_back(create: Callable[..., Made], *arguments: Any) -> Made:
     """
     key = (create, *arguments)
     if key not in _saved:
+        assert not read_rows(), "later tests would get rows of other fixtures"
         _saved[key] = create(*arguments), read_rows(), read_files()
         return _saved[key][0]
     made, rows, files = _saved[key]

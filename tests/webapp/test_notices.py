@@ -250,7 +250,7 @@ OVER = [
 
 
 @pytest.mark.parametrize(("reason", "end"), OVER)
-def test_people_who_are_out_are_not_told_and_forgotten(
+def test_people_who_are_out_are_not_told_and_are_forgotten(
     reason: str, end: Any, person: Participant, mailbox: Mailbox
 ) -> None:
     leave_address(person)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from datetime import timedelta
 from typing import Any
 
@@ -301,6 +302,9 @@ def test_answers_train_a_policy_session_by_session() -> None:
     assert {segment.status for segment in segments} == {Clip.Status.READY}
     assert all(store.size(segment.video) and store.size(segment.poster) for segment in segments)
     run_key = row.requests.get(kind="Train").run_key
+    with store.open(f"{run_key}/preferences/0.csv") as file:
+        saved = list(csv.DictReader(file.read().decode().splitlines()))
+    assert [int(line["asked"]) for line in saved] == [one["asked"] for one in winner.sessions]
     assert not [key for key in store.keys(run_key) if "answers" in key], "no erasure would reach them"
     assert Study.objects.get() == study and assigning.find_members(row).count() == 1
     row.delete()
