@@ -303,10 +303,10 @@ def examine() -> Iterator[tuple[str, Finding]]:
                 yield name, finding
         except Exception as error:  # whatever it is, it is a finding
             away = away or name == "database"
-            yield name, fail(describe(error), ADVICE.get(name, "see docs/operations.md"))
+            yield name, fail(describe_failure(error), ADVICE.get(name, "see docs/operations.md"))
 
 
-def describe(error: Exception) -> str:
+def describe_failure(error: Exception) -> str:
     """Its kind and first line; for a mistake in the program also the place."""
     first = next(iter(str(error).strip().splitlines()), "")
     frames = traceback.extract_tb(error.__traceback__) if isinstance(error, health.FAULTS) else []

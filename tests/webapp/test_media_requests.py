@@ -6,6 +6,7 @@ from django.db import OperationalError
 from django.urls import reverse
 
 from tests.webapp import rows
+from tests.webapp.pair_answers import send
 from webapp.review import media, screenings
 from webapp.review.models import Screening
 from webapp.studies.models import Participant
@@ -18,6 +19,14 @@ def clip(db):
     rows.create_round(person)
     shown = screenings.find_screening(rows.open_judgement(person), person)
     return screenings.make_tiles(shown)[0].video
+
+
+@pytest.fixture
+def pair(db):
+    """The token of a pair on somebody's page."""
+    person = rows.participant(rows.study(task="Cartpole", method="prefppo", k=1, n=1))
+    rows.open_pairs(person)
+    return send(person)["pairs"][0]["token"]
 
 
 @pytest.fixture
@@ -38,6 +47,18 @@ def test_a_film_needs_no_session_and_keeps_what_every_answer_has(client, clip, p
     assert pages == []
 
 
+@pytest.mark.parametrize(("name", "kind"), [("pair_video", "video/mp4"), ("pair_still", "image/jpeg")])
+def test_a_film_of_a_pair_needs_no_session_either(client, pair, pages, name, kind):
+    answer = client.get(reverse(name, args=[pair, "left"]))
+    assert answer.status_code == 200 and answer["Content-Type"] == kind and not answer.cookies
+    assert "default-src 'none'" in answer["Content-Security-Policy"] and "Vary" not in answer
+    assert client.get(reverse(name, args=[pair, "middle"])).status_code == 404
+    assert client.post(reverse(name, args=[pair, "left"])).status_code == 405
+    Participant.objects.update(withdrawn_at="2026-01-01T00:00Z")
+    assert client.get(reverse(name, args=[pair, "left"])).status_code == 404
+    assert pages == []
+
+
 def test_unknown_hosts_are_refused(client, clip):
     assert client.get(clip, headers={"host": "elsewhere.example"}).status_code == 400
 
@@ -52,7 +73,7 @@ def test_a_film_waits_for_the_database_and_fails_aloud_otherwise(client, clip, m
         raise errors.pop()
 
     errors = [ValueError("a fault"), OperationalError("the database is away")]
-    monkeypatch.setattr(media.TICKET, "find", fail)
+    monkeypatch.setattr(media.TICKET_BY_TOKEN, "find", fail)
     waits = client.get(clip)
     assert waits.status_code == 503 and waits["Retry-After"] and "Traceback" not in caplog.text
     client.raise_request_exception = False

@@ -10,10 +10,12 @@ from tests.webapp import rows
 from webapp.base.prepared import Prepared
 from webapp.studies.models import Assignment, Participant
 
-BY_LABEL = Prepared(
+PARTICIPANT_BY_LABEL = Prepared(
     lambda study, label: Participant.objects.filter(study=study, label=label).select_related("study"), values=2
 )
-PLACES = Prepared(lambda participant: Assignment.objects.filter(participant=participant).values_list("arm", "position"))
+ARM_PLACES = Prepared(
+    lambda participant: Assignment.objects.filter(participant=participant).values_list("arm", "position")
+)
 
 
 @pytest.fixture
@@ -30,7 +32,7 @@ def made(monkeypatch):
 def test_each_call_finds_the_rows_of_its_own_values(db, made, django_assert_num_queries):
     study = rows.study()
     first, second = (rows.participant(study, label=label) for label in ("P01", "P02"))
-    query = Prepared(BY_LABEL._build, values=2)
+    query = Prepared(PARTICIPANT_BY_LABEL._build, values=2)
     made.clear()
     with django_assert_num_queries(4):
         assert query.find(study.pk, "P01") == first
@@ -40,13 +42,18 @@ def test_each_call_finds_the_rows_of_its_own_values(db, made, django_assert_num_
     with django_assert_num_queries(0):
         assert found.study == study and found.consented_at == second.consented_at and found.study.created_at
     Participant.objects.filter(pk=second.pk).update(language="de")
-    assert query.find(study.pk, "P02").language == "de", "rows are read anew"
+    assert query.find(study.pk, "P02").language == "de", "rows are read again"
 
 
 def test_values_are_what_the_queryset_gives(db):
     person = rows.participant()
     place = person.assignments.get()
-    assert PLACES.fetch(person.pk) == [(place.arm_id, 1)]
+    assert ARM_PLACES.fetch(person.pk) == [(place.arm_id, 1)]
+
+
+def test_no_value_may_be_missing(db):
+    with pytest.raises(AssertionError, match="NULL"):
+        PARTICIPANT_BY_LABEL.find(rows.study().pk, None)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -56,7 +63,7 @@ def test_threads_ask_on_their_own_connections():
 
     def ask(person):
         try:
-            return [BY_LABEL.find(study.pk, person.label) for _ in range(20)]
+            return [PARTICIPANT_BY_LABEL.find(study.pk, person.label) for _ in range(20)]
         finally:
             connection.close()
 

@@ -27,7 +27,8 @@ class Prepared(Generic[Row]):
         self._made: tuple[QuerySet[Any, Row], Any, str, tuple[Any, ...]] | None = None
 
     def fetch(self, *values: object) -> list[Row]:
-        """What the queryset would find for these values, which must be as the database stores them."""
+        """What the queryset would find for these values, which must be as the database stores them: ids, not rows."""
+        assert None not in values, "a comparison with NULL finds nothing"
         queryset, compiler, sql, parameters = self._made = self._made or self._make()
         given = dict(zip(self._slots, values, strict=True))
         mine = copy.copy(compiler)

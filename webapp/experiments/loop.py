@@ -27,7 +27,7 @@ from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement,
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
 from webapp.problems import lookup
 
-ASKED = Prepared(
+OPEN_REQUEST = Prepared(
     lambda experiment: Request.objects.filter(
         experiment=experiment, kind__in=JUDGED_KINDS, status=Request.Status.OPEN
     ).order_by("step", "slot")[:1]
@@ -138,7 +138,7 @@ def find_waiting_request(experiment: Experiment) -> Request | None:
     """The open request that a person should answer, if there is one."""
     if not (experiment.judge_info.asks_people and experiment.live):
         return None
-    asked = ASKED.find(experiment.pk)
+    asked = OPEN_REQUEST.find(experiment.pk)
     if asked is not None:
         asked.experiment = experiment
     return asked

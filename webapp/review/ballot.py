@@ -28,13 +28,13 @@ from webapp.studies.models import Assignment, Participant
 
 OUT_OF_DATE = gettext_noop("That page was out of date, so nothing was saved from it. This is where you are now.")
 ROUND_OVER = gettext_noop("That round is already over, so this choice was not counted. This is where you are now.")
-STANDING = Prepared(
+STANDING_VOTE = Prepared(
     lambda request, participant: Vote.objects.filter(
         request=request, screening__participant=participant, undone_at=None
     ).select_related("screening")[:1],
     values=2,
 )
-UNLOCKED_AROUND = Prepared(
+UNLOCKED_VOTE = Prepared(
     lambda participant: Vote.objects.filter(
         request__experiment__assignments__participant=participant, undone_at=None, locked_at=None
     ).values_list("pk", flat=True)[:1]
@@ -102,7 +102,7 @@ def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResul
 
 
 def find_standing_vote(request: Request, participant: Participant) -> Vote | None:
-    return STANDING.find(request.pk, participant.pk)
+    return STANDING_VOTE.find(request.pk, participant.pk)
 
 
 def find_vote(screening: Screening) -> Vote | None:
@@ -253,6 +253,6 @@ def find_votes(experiment: Experiment) -> QuerySet[Vote]:
 
 def lock_votes_around(participant: Participant) -> None:
     """Lock the votes in this person's experiments that can no longer be taken back, those of others included."""
-    if UNLOCKED_AROUND.find(participant.pk) is not None:
+    if UNLOCKED_VOTE.find(participant.pk) is not None:
         mine = Assignment.objects.filter(participant=participant)
         lock_due_votes(Vote.objects.filter(request__experiment__in=mine.values("experiment")))

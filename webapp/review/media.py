@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
-from webapp.base.media_requests import by_ticket_alone
+from webapp.base.media_requests import skip_page_middleware
 from webapp.base.prepared import Prepared
 from webapp.base.store import store
 from webapp.base.store_interface import StoreError
@@ -28,7 +28,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-TICKET = Prepared(
+TICKET_BY_TOKEN = Prepared(
     lambda token: ClipTicket.objects.select_related("clip").filter(
         token=token, participant__withdrawn_at=None, clip__status=Clip.Status.READY
     )
@@ -44,19 +44,19 @@ async def _in_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs)
     return await asyncio.get_running_loop().run_in_executor(THREADS, partial(function, *args, **named))
 
 
-@by_ticket_alone
+@skip_page_middleware
 @require_safe
 def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = TICKET.find(strip_nul(token))
+    ticket = TICKET_BY_TOKEN.find(strip_nul(token))
     if ticket is None:
         return HttpResponse(status=404)
     return respond_with_clip(request, ticket.clip.video, "video/mp4", token, ticket.size)
 
 
-@by_ticket_alone
+@skip_page_middleware
 @require_safe
 def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
-    ticket = TICKET.find(strip_nul(token))
+    ticket = TICKET_BY_TOKEN.find(strip_nul(token))
     if ticket is None:
         return HttpResponse(status=404)
     return respond_with_clip(request, ticket.clip.poster, "image/jpeg", token, ticket.poster_size)

@@ -23,7 +23,7 @@ from webapp.studies.models import Participant
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
 PLACES = "prefine.places-of-early-clips"
 """Keys the order of early clips, which nobody outside can compute."""
-SHOWN = Prepared(
+OWN_SCREENING = Prepared(
     lambda request, participant: Screening.objects.filter(request=request, participant=participant), values=2
 )
 TICKETS = Prepared(
@@ -64,7 +64,7 @@ def find_candidates(request: Request) -> list[int]:
 
 def find_screening(request: Request, participant: Participant) -> Screening:
     """This person's screening of the request; the order is drawn once, from a stored seed."""
-    screening = SHOWN.find(request.pk, participant.pk) or _draw_screening(request, participant)
+    screening = OWN_SCREENING.find(request.pk, participant.pk) or _draw_screening(request, participant)
     screening.request, screening.participant = request, participant  # their rows are there: none is read again
     return screening
 

@@ -24,14 +24,14 @@ from webapp.studies.models import Participant
 
 TrialKind = Trial.Kind
 T = TypeVar("T")
-BEGUN = Prepared(
+OPEN_TRIALS = Prepared(
     lambda participant: (
         Trial.objects.filter(participant=participant, answered_at=None)
         .select_related("participant__study")
         .order_by("number")
     )
 )
-PLAN = Prepared(lambda study: TrialPlan.objects.filter(study=study).select_related("study")[:1])
+TRIAL_PLAN = Prepared(lambda study: TrialPlan.objects.filter(study=study).select_related("study")[:1])
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def find_current(participant: Participant, rounds: int, waits_for: int) -> Trial
     waits_for: the round whose robots practise; 0 if the person need not wait, and then no new trial begins.
     """
     task = _find_task(participant)
-    for open_one in BEGUN.fetch(participant.pk):
+    for open_one in OPEN_TRIALS.fetch(participant.pk):
         if len(_filter_showable(open_one.order, task)) > 1:
             return open_one
-    plan = PLAN.find(participant.study_id) if waits_for else None
+    plan = TRIAL_PLAN.find(participant.study_id) if waits_for else None
     if plan is None:
         return None
     begun_numbers = set(Trial.objects.filter(participant=participant).values_list("number", flat=True))

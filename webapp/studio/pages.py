@@ -92,10 +92,10 @@ class ClipLike(Protocol):
     def status(self) -> str: ...
 
 
-PLACES = Prepared(
+ARM_PLACES = Prepared(
     lambda participant: Assignment.objects.select_related("arm", "experiment").filter(participant=participant)
 )
-QUESTIONS = Prepared(lambda study: Question.objects.filter(study=study)[:1])
+CHECK_QUESTIONS = Prepared(lambda study: Question.objects.filter(study=study)[:1])
 NEWEST_ROUND = Prepared(
     lambda experiment: (
         Iteration.objects.filter(experiment=experiment, aside=False)
@@ -108,7 +108,7 @@ NEWEST_ROUND = Prepared(
 def prefetch_places(participant: Participant) -> None:
     """Read the participant's places once; a page asks for them many times."""
     places = Assignment.objects.filter(participant=participant)
-    places._result_cache = PLACES.fetch(participant.pk)
+    places._result_cache = ARM_PLACES.fetch(participant.pk)
     for place in places:
         place.participant = participant
     participant.__dict__.setdefault("_prefetched_objects_cache", {})["assignments"] = places
@@ -160,7 +160,7 @@ def _make_first_steps_page(participant: Participant, experiment: Experiment) -> 
         return Page(
             "practice", practice_trial.make_page_context(participant, experiment, find_presentation(experiment))
         )
-    if participant.understood_at is None and QUESTIONS.fetch(study.pk):
+    if participant.understood_at is None and CHECK_QUESTIONS.fetch(study.pk):
         return Page("check", {}, str(participant.attempts))
     return None
 

@@ -10,6 +10,7 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from webapp.base.http import HtmxHttpRequest, strip_nul
+from webapp.base.media_requests import skip_page_middleware
 from webapp.experiments.models import PairSession
 from webapp.review import media, pairs
 from webapp.review.models import PairScreening
@@ -82,11 +83,13 @@ def _parse_seconds(row: dict[str, Any]) -> float | None:
     return float(value) if isinstance(value, int | float) and 0 <= value < pairs.MOST_SECONDS else None
 
 
+@skip_page_middleware
 @require_safe
 def serve_video(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
     return media.serve_segment(request, token, side, "video/mp4")
 
 
+@skip_page_middleware
 @require_safe
 def serve_still(request: HttpRequest, token: str, side: str) -> HttpResponseBase:
     return media.serve_segment(request, token, side, "image/jpeg")

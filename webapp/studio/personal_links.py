@@ -18,14 +18,14 @@ from webapp.studies.texts.localizing import localize_study
 from webapp.studio.languages import find_choice, use_language
 
 PersonalView = Callable[[HtmxHttpRequest, Participant], HttpResponse]
-BY_LINK = Prepared(lambda token: Participant.objects.select_related("study").filter(token=token))
+PARTICIPANT_BY_LINK = Prepared(lambda token: Participant.objects.select_related("study").filter(token=token))
 
 
 def require_participant(view: PersonalView) -> Callable[..., HttpResponse]:
     @never_cache
     @wraps(view)
     def wrapper(request: HttpRequest, token: str) -> HttpResponse:
-        participant = BY_LINK.find(strip_nul(token))
+        participant = PARTICIPANT_BY_LINK.find(strip_nul(token))
         if participant is None:
             many = limits.exceeds_limit(request, "link", limits.WRONG_LINKS)
             return render(request, "studio/unknown.html", {"many": many}, status=429 if many else 404)

@@ -7,19 +7,19 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from webapp.base.http import strip_nul
-from webapp.base.media_requests import by_ticket_alone
+from webapp.base.media_requests import skip_page_middleware
 from webapp.review.media import respond_with_clip
 from webapp.votes.film_copies import make_copy_name
 from webapp.votes.models import Poll, Showing
 
 
-@by_ticket_alone
+@skip_page_middleware
 @require_safe
 def serve_clip(request: HttpRequest, token: str) -> HttpResponseBase:
     return _serve_copy(request, token, "mp4", "video/mp4")
 
 
-@by_ticket_alone
+@skip_page_middleware
 @require_safe
 def serve_poster(request: HttpRequest, token: str) -> HttpResponseBase:
     return _serve_copy(request, token, "jpg", "image/jpeg")

@@ -18,7 +18,7 @@ RANK = {placement: rank for rank, placement in enumerate(Placement.values)}
 FindRound = Callable[[Participant, Experiment], int]
 """The last round of the experiment that is over and that the person judged; 0 before the first."""
 
-ACTIVE = Prepared(
+ACTIVE_QUESTIONNAIRES = Prepared(
     lambda study: Questionnaire.objects.filter(
         Exists(Item.objects.filter(questionnaire=OuterRef("pk"))), study=study, active=True
     )
@@ -41,7 +41,7 @@ def place_questionnaire(questionnaire: Questionnaire) -> tuple[int, int, int]:
 
 def list_active(study: Study) -> list[Questionnaire]:
     """The questionnaires that people are asked, in order. One without items is not asked."""
-    return ACTIVE.fetch(study.pk)
+    return ACTIVE_QUESTIONNAIRES.fetch(study.pk)
 
 
 def find_due(participant: Participant, find_round: FindRound) -> Moment | None:
