@@ -179,6 +179,21 @@ def test_the_human_reward_on_numbers_worked_out_by_hand(task):
     assert total.tolist() == pytest.approx(BY_HAND[task], abs=2e-3)
 
 
+def test_pushing_pays_the_hand_of_the_far_side_and_speed_to_the_goal():
+    """A goal on the left: the right hand at its place, the left one; then a box that moves there, and away."""
+    names = catalog.task("HumanoidPush").inputs
+    inputs = {name: torch.zeros(4, *SHAPES.get(name, (3,))) for name in names}
+    inputs |= {"head_height": torch.full((4,), 1.65), "torso_upright": torch.ones(4)}
+    inputs |= {"goal": torch.tensor([[0.0, 0.4, 0.0]] * 4)}
+    place, far = [-0.1, -0.165, 0.0], [-2.0, 0.0, 0.0]
+    inputs["right_hand_position"] = torch.tensor([place, far, far, far])
+    inputs["left_hand_position"] = torch.tensor([far, place, far, far])
+    inputs["box_vel"] = torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.4, 0.0], [0.0, -0.4, 0.0]])
+    _, parts = compile_reward(catalog.reference_reward("HumanoidPush"), "HumanoidPush")(inputs)
+    assert parts["reach"].tolist() == pytest.approx([3.0, 0.0, 0.0, 0.0], abs=5e-3)
+    assert parts["move"].tolist() == pytest.approx([0.0, 0.0, 0.8, -0.8])
+
+
 SHAPES = {"stage": (), "door_hinge": (), "door_hatch_hinge": ()}
 BY_HAND = {
     "HumanoidPush": (1.0 + 3.0 * 0.632 + 0.02, 0.151 * (1.0 + 3.0 * 0.632 + 0.02)),

@@ -12,7 +12,7 @@ def compute_reward(
     box_vel: Tensor,
     goal: Tensor,
 ) -> Tuple[Tensor, Dict[str, Tensor]]:
-    # it stands upright; else the box counts for nothing
+    # it stands upright; else the places of hand and box count for nothing
     standing = torch.exp(-2.303 * ((1.6 - head_height).clamp(min=0.0) / 0.4) ** 2)
     stand = standing * torso_upright.clamp(min=0.0)
 
