@@ -153,6 +153,13 @@ def test_two_commands_that_begin_at_once_make_one_row(monkeypatch: pytest.Monkey
     assert rows[0].pk == rows[1].pk and Comparison.objects.count() == 1
 
 
+def test_a_command_that_begins_again_with_other_budgets_says_so_on_the_bench() -> None:
+    for budget in (5, None, 70):
+        row = Comparison(tasks=["Cartpole"], methods=["icpl:k=3"], candidates=6, token_budget=budget)
+        command_plan.list_on_bench(row, row.plan)
+        assert Comparison.objects.get().token_budget == budget
+
+
 def test_a_label_that_the_bench_cannot_keep_runs_without_a_row(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
