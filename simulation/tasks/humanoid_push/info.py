@@ -1,5 +1,7 @@
 """HumanoidPush: names, texts, presets."""
 
+from dataclasses import replace
+
 from simulation.catalog import TaskInfo
 from simulation.robots import h1_info as h1
 
@@ -25,7 +27,7 @@ INFO = TaskInfo(
     metric="share of episodes in which the box comes within 0.05 m of its goal",
     reasons_best=h1.BEST,
     reasons_worst=h1.WORST,
-    presets=h1.PRESETS,
+    presets=h1.PRESETS | {"quick": replace(h1.QUICK, iterations=2000)},
     average_over_worlds=True,
     revision=2,
 )
