@@ -35,10 +35,8 @@ def icpl(
     With `diverse` the first K are written one after another, each to differ from those before (not in the paper).
     Returns the winner's id. Raises MethodError when no candidate of an iteration can be tried.
     """
-    form, shown = (
-        find_form(problem),
-        replace(shown, reasons=reasons, measures=measures, described_traces=describe_traces),
-    )
+    form = find_form(problem)
+    shown = replace(shown, reasons=reasons, measures=measures, described_traces=describe_traces)
     rounds: list[Round] = []
     judged: list[Judged] = []
     for iteration in range(1, n + 1):

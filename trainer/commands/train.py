@@ -30,11 +30,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         job = _job(options)
         folder = options.out or Path("runs", f"{job.task.lower()}-{time.strftime('%Y%m%d-%H%M%S')}")
-        return (
-            train_and_report(folder, job, name_candidates(job, options.reward))
-            if executable(job, options.reward)
-            else 1
-        )
+        if not executable(job, options.reward):
+            return 1
+        return train_and_report(folder, job, name_candidates(job, options.reward))
     except (OSError, ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 1
