@@ -7,7 +7,6 @@ import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
@@ -52,7 +51,7 @@ class Tile:
         return reverse("poster", args=[self.token])
 
 
-def find_candidates(request: Request) -> list[int]:
+def find_candidate_ids(request: Request) -> list[int]:
     """Primary keys of the candidates that a Judge or Choose request asks about, in the order in which they were
     made.
     """
@@ -70,13 +69,10 @@ def find_screening(request: Request, participant: Participant) -> Screening:
 
 
 def _draw_screening(request: Request, participant: Participant) -> Screening:
-    seed, order = secrets.randbits(48), find_candidates(request)
+    seed, order = secrets.randbits(48), find_candidate_ids(request)
     random.Random(seed).shuffle(order)
-    try:
-        with transaction.atomic():
-            return Screening.objects.create(request=request, participant=participant, seed=seed, order=order)
-    except IntegrityError:  # another tab of the same person was faster
-        return Screening.objects.get(request=request, participant=participant)
+    drawn = {"seed": seed, "order": order}
+    return Screening.objects.get_or_create(request=request, participant=participant, defaults=drawn)[0]
 
 
 def find_readable(screening: Screening | Trial) -> set[int] | None:
