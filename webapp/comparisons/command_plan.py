@@ -150,8 +150,11 @@ def list_on_bench(row: Comparison, plan: Plan) -> Comparison:
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-    except IntegrityError:  # another command with the same words was sooner
-        return Comparison.objects.get(public_id=row.public_id)
+    except IntegrityError:
+        sooner = Comparison.objects.filter(public_id=row.public_id).first()  # another command with the same words
+        if sooner is None:
+            raise
+        return sooner
     return row
 
 
