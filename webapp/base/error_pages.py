@@ -42,7 +42,7 @@ def ask_to_wait(request: HttpRequest) -> HttpResponse:
 
 
 def respond_while_away(request: HttpRequest, error: Exception) -> HttpResponse | None:
-    """None for any other error."""
+    """The page that tries again, where the database or the store is away; None for any other error."""
     if not is_away(error):
         return None
     log.error("the page waits: %s", error)

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 @cache
 def draw_icon(file: str, name: str) -> SafeString:
-    """A page to judge on has 44 of them."""
+    """An icon of a file of static/. Kept, because a page to judge on has 44 of them."""
     return format_html(
         '<svg class="icon" aria-hidden="true" focusable="false"><use href="{}#{}"></use></svg>', static(file), name
     )

@@ -25,7 +25,7 @@ def skip_page_middleware(view: View) -> View:
 
 
 class MediaMiddleware:
-    """Stands behind the middleware that every answer needs, and before that of pages."""
+    """Answers films and stills itself. Stands behind the middleware that every answer needs, before that of pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

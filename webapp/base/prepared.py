@@ -1,4 +1,4 @@
-"""Queries whose SQL is made once: Django takes longer to make that of a small query than a database to answer it."""
+"""Queries whose SQL is made once: a page asks a dozen small ones, and Django would make it at every request."""
 
 from __future__ import annotations
 
