@@ -14,12 +14,13 @@ from django.db import connection
 from django.test import Client
 
 from llm.methods import METHODS
+from simulation import catalog
 from tests.webapp.fake_workers import create_experiment
-from webapp.comparisons import command_plan, csv_tables, experiment_results, report
+from webapp.comparisons import command_plan, csv_tables, experiment_results, report, settings_digests
 from webapp.comparisons.arms import MOST_ROUNDS, add_usual, name_arms, parse_arm
 from webapp.comparisons.management.commands import compare
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan, list_revisions
+from webapp.comparisons.plan import REFERENCES, Plan, list_revisions
 from webapp.comparisons.plan_warnings import describe_equal_arms
 from webapp.experiments.loop import describe_task
 from webapp.experiments.models import Candidate, Experiment, Iteration, LanguageModel
@@ -210,7 +211,7 @@ def test_a_row_of_version_0_1_0_keeps_its_rounds() -> None:
     old = Comparison.objects.exclude(pk=new.pk).get()
     assert [(arm.k, arm.n) for arm in old.plan.arms][1] == (32, 16)
     assert [one.first.k for one in old.plan.contrasts] == [32]
-    assert old.plan.revisions == {} and new.plan.revisions["method rf_agent"] > 1
+    assert old.plan.revisions == {} and int(new.plan.revisions["method rf_agent"]) > 1
     assert not {*old.plan.public_ids} & {*new.plan.public_ids}
 
 
@@ -268,4 +269,35 @@ def test_another_revision_makes_other_experiments_but_in_comparisons_that_are_st
     assert [new.reference_id(*one) for one in new.references] == [plan.reference_id(*one) for one in plan.references]
     changed = replace(plan, revisions={"task Cartpole": 2})
     assert not {*changed.all_ids} & {*plan.all_ids}
-    assert new.revisions == {"method icpl": 2} and {"task Quadcopter", "method icpl"} <= list_revisions().keys()
+    assert new.revisions["method icpl"] == 2 and {"task Quadcopter", "method icpl"} <= list_revisions().keys()
+    assert all(name.split()[1] in {"Cartpole", "icpl"} for name in new.revisions), "nothing of other tasks"
+
+
+def test_other_numbers_of_a_preset_or_another_human_reward_make_other_experiments(monkeypatch: Any) -> None:
+    info = catalog.task("Cartpole")
+    values = {"tasks": ["Cartpole"], "methods": ["icpl"], "candidates": 6, "experiments": 1, "retrain": 2}
+
+    def plan_with(**changed: Any) -> Plan:
+        preset = replace(info.presets["quick"], **changed)
+        known = {**catalog.tasks(), "Cartpole": replace(info, presets={**info.presets, "quick": preset})}
+        monkeypatch.setattr(catalog, "tasks", lambda: known)
+        return Comparison(name="Numbers", **values).plan
+
+    plan = plan_with()
+    assert "preset Cartpole quick" not in plan.revisions, "as version 0.1.0 had it"
+    assert not {*plan_with(iterations=7).all_ids} & {*plan.all_ids}
+    assert plan_with().all_ids == plan.all_ids
+    monkeypatch.setattr(catalog, "reference_reward", lambda name: "def compute_reward():\n    return 0.0")
+    human, sparse = (("Cartpole", name) for name in REFERENCES)
+    other = plan_with()
+    assert other.reference_id(*human) != plan.reference_id(*human)
+    assert other.reference_id(*sparse) == plan.reference_id(*sparse) and other.public_ids == plan.public_ids
+
+
+def test_what_does_not_change_a_training_changes_no_digest() -> None:
+    preset = catalog.preset("Ant", "quick")
+    assert settings_digests.digest_preset(replace(preset, gamma=0.9)) != settings_digests.digest_preset(preset)
+    assert settings_digests.digest_preset(replace(preset, gamma=preset.gamma)) == settings_digests.digest_preset(preset)
+    assert settings_digests.digest_reward("x = 1  # one\n") == settings_digests.digest_reward("x  = 1")
+    kept = {name for name in settings_digests.list_changed() if "paper" not in name}
+    assert not kept & {"preset Ant quick", "preset Humanoid quick", "reward Ant"}

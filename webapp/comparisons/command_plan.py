@@ -94,7 +94,7 @@ def make_comparison(
     retrain: int,
     contrasts: list[str],
     most_large_rounds: int = MOST_LARGE_ROUNDS,
-    revisions: Mapping[str, int] | None = None,
+    revisions: Mapping[str, int | str] | None = None,
 ) -> Comparison:
     """Not saved. Raises CommandError for words that describe none, or none that can be run."""
     try:

@@ -17,6 +17,7 @@ from llm.methods.retrain import EPISODES
 from llm.records import canonical
 from simulation import catalog
 from simulation.names import find_name
+from webapp.comparisons import settings_digests
 from webapp.comparisons.arms import MOST_LARGE_ROUNDS, Arm, name_arms, parse_arm
 from webapp.comparisons.contrasts import Contrast, parse_contrasts
 from webapp.experiments import judges
@@ -43,11 +44,14 @@ class Cell:
     """The number of the repetition, from 0."""
 
 
-def list_revisions() -> dict[str, int]:
-    """Today's revision of every method and task that has another than its first."""
+def list_revisions() -> dict[str, int | str]:
+    """Today's revision of every method and task that has another than its first, and the digest of every preset and
+    human-written reward that is not as version 0.1.0 had it.
+    """
     methods = {f"method {name}": method.revision for name, method in METHODS.items()}
     tasks = {f"task {name}": task.revision for name, task in catalog.tasks().items()}
-    return {name: revision for name, revision in {**methods, **tasks}.items() if revision > 1}
+    later = {name: revision for name, revision in {**methods, **tasks}.items() if revision > 1}
+    return {**later, **settings_digests.list_changed()}
 
 
 @dataclass(frozen=True)
@@ -78,7 +82,7 @@ class Plan:
     """With how many further seeds each winner's reward is trained again; 0: none is."""
     contrasts: tuple[Contrast, ...] = ()
     """What is claimed and tested, each once."""
-    revisions: Mapping[str, int] = field(default_factory=dict)
+    revisions: Mapping[str, int | str] = field(default_factory=dict)
     """As `list_revisions` has them: experiments of another revision are others. Empty: as version 0.1.0 had it."""
 
     @property
@@ -128,8 +132,9 @@ class Plan:
         judging = [self.judge, self.find_judging(cell.arm), self.preset, dict(self.overrides), self.label]
         models = [str(self.model or ""), str(self.vision or "")]
         optional = {"describer": self.describer, "judge_model": self.judge_model}
-        names = f"task {cell.task}", f"method {cell.arm.method}"
-        revised = {name: self.revisions[name] for name in names if name in self.revisions}
+        revised = self._find_revised(
+            f"task {cell.task}", f"method {cell.arm.method}", f"preset {cell.task} {self.find_preset(cell)}"
+        )
         roles = {role: str(model) for role, model in optional.items() if model}
         words = {"prompts": cell.arm.prompt_set.digest} if cell.arm.prompt_set else {}
         return uuid.uuid5(NAMESPACE, canonical([*settings, *judging, *models, *filter(None, (roles, revised, words))]))
@@ -160,8 +165,13 @@ class Plan:
     def reference_id(self, task: str, name: str) -> uuid.UUID:
         """The id of the experiment that trains a reference reward on this task, which all comparisons share."""
         settings = [task, self.preset, dict(self.overrides), self.retrain, self.label]
-        settings += [self.revisions[of]] if (of := f"task {task}") in self.revisions else []
-        return uuid.uuid5(NAMESPACE, canonical(["reference", name, *settings]))
+        settings += self._find_revised(f"task {task}").values()
+        names = [f"preset {task} {self.preset}", *([f"reward {task}"] if name == "Human" else [])]
+        changed = self._find_revised(*names)
+        return uuid.uuid5(NAMESPACE, canonical(["reference", name, *settings, *([changed] if changed else [])]))
+
+    def _find_revised(self, *names: str) -> dict[str, int | str]:
+        return {name: self.revisions[name] for name in names if name in self.revisions}
 
     @property
     def references(self) -> list[tuple[str, str]]:
@@ -283,7 +293,7 @@ def make_plan(
     retrain: int = 0,
     contrasts: Sequence[str] = (),
     most_large_rounds: int = MOST_LARGE_ROUNDS,
-    revisions: Mapping[str, int] | None = None,
+    revisions: Mapping[str, int | str] | None = None,
 ) -> Plan:
     """A plan from the words of the command line or of a form; `Plan.problems` says whether it can be run. Without
     `revisions` it has today's.
@@ -304,7 +314,7 @@ def make_plan(
     for arm in arms:
         judges.JUDGES[judge].check_options({**parse_options(judge_options), **dict(arm.judging)})
     found = list_revisions() if revisions is None else revisions
-    used = {*(f"task {task}" for task in tasks), *(f"method {arm.method}" for arm in arms)}
+    used = {*tasks, *(arm.method for arm in arms)}
     return Plan(
         tasks=tuple(dict.fromkeys(tasks)),
         arms=arms,
@@ -324,5 +334,5 @@ def make_plan(
         dollar_budget=dollar_budget,
         retrain=retrain,
         contrasts=parse_contrasts(contrasts, arms, candidates, most_large_rounds),
-        revisions={name: found[name] for name in found if name in used},
+        revisions={name: found[name] for name in found if name.split()[1] in used},
     )

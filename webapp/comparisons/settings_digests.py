@@ -1,0 +1,56 @@
+"""Digests of presets and human-written rewards: what they are called in the ids of a comparison's experiments."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+from llm.records import canonical
+from simulation import catalog
+from simulation.catalog import AnyPreset
+
+FIRST = Path(__file__).with_name("first_settings.json")
+"""The digests that version 0.1.0 had: settings that are still so make the ids that they made then."""
+
+
+def list_changed() -> dict[str, str]:
+    """The digest of each preset ("preset Ant quick") and human-written reward ("reward Ant") that is not as version
+    0.1.0 had it.
+    """
+    first = _read_first()
+    return {name: digest for name, digest in list_digests().items() if first.get(name) != digest}
+
+
+def list_digests() -> dict[str, str]:
+    """Those of all tasks, a task of one's own too."""
+    found: dict[str, str] = {}
+    for name, info in catalog.tasks().items():
+        found |= {f"preset {name} {preset}": digest_preset(values) for preset, values in info.presets.items()}
+        found[f"reward {name}"] = digest_reward(catalog.reference_reward(name))
+    return found
+
+
+def digest_preset(preset: AnyPreset) -> str:
+    """A field at its default does not count, so that a later version may add one."""
+    named = {field.name: getattr(preset, field.name) for field in fields(preset)}
+    given = {field.name: named[field.name] for field in fields(preset) if named[field.name] != field.default}
+    return _digest(canonical([preset.algorithm, given]))
+
+
+@cache
+def digest_reward(source: str) -> str:
+    """Comments and layout do not count."""
+    return _digest(ast.unparse(ast.parse(source)))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@cache
+def _read_first() -> dict[str, str]:
+    return dict(json.loads(FIRST.read_text()))
