@@ -24,7 +24,7 @@ from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.contrasts import Contrast
 from webapp.comparisons.experiment_results import Result
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.plan import Plan
+from webapp.comparisons.plan import Plan, list_revisions
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Request
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -57,7 +57,8 @@ def test_the_form_makes_the_plan_that_the_command_makes_and_starts_nothing(admin
     row = Comparison.objects.get()
     assert answer.status_code == 302 and answer["Location"] == f"/bench/comparisons/{row.public_id}/"
     arms = (parse_arm("icpl", 6), parse_arm("open_loop:k=3", 6))
-    same = Plan(("Cartpole",), arms, 2, 6, contrasts=(Contrast(arms[1], arms[0]),))
+    revisions = {name: value for name, value in list_revisions().items() if name.split()[1] == "Cartpole"}
+    same = Plan(("Cartpole",), arms, 2, 6, contrasts=(Contrast(arms[1], arms[0]),), revisions=revisions)
     assert row.plan == same and row.plan.name == same.name
     assert row.name == "ICPL, OpenLoop on Cartpole" and row.status == "planned"
     background.continue_running()
