@@ -1,5 +1,6 @@
 """What the tasks with two hands share."""
 
+import inspect
 import math
 
 import numpy as np
@@ -36,6 +37,35 @@ def test_sizes_rate_and_length_are_the_published_ones():
     assert {(info.control_dt, info.substeps, info.kind) for info in found.values()} == {(1 / 60, 2, "Two hands")}
     for name in found:
         assert check_syntax(catalog.sparse_reward(name), name).ok
+
+
+HANDLES = {
+    "BlockStack": ("block_right_handle_pos", "block_left_handle_pos"),
+    "BottleCap": ("bottle_cap_pos", "bottle_pos"),
+    "DoorCloseOutward": ("door_right_handle_pos", "door_left_handle_pos"),
+    "GraspAndPlace": ("block_right_handle_pos", "block_left_handle_pos"),
+    "Kettle": ("kettle_handle_pos", "bucket_handle_pos"),
+    "LiftUnderarm": ("pot_right_handle_pos", "pot_left_handle_pos"),
+    "SwingCup": ("cup_right_handle_pos", "cup_left_handle_pos"),
+}
+"""What the right and the left hand go to."""
+
+
+@pytest.mark.parametrize("task", HANDLES)
+def test_human_rewards_cost_nothing_where_both_hands_have_come_to_their_handles(task):
+    """Else a policy stops in front of them: it is paid for reaching, and fined for having reached."""
+    env = Environment(task, worlds=4, threads=1, seed=3)
+    names = [name for name in catalog.task(task).inputs if name in env.attributes]
+    state = {name: env.attributes[name].clone() for name in names}
+    right, left = (state[name] for name in HANDLES[task])
+    state |= {"right_hand_pos": right, "left_hand_pos": left}
+    state |= {"fingertip_pos": right[:, None].repeat(1, 5, 1), "fingertip_another_pos": left[:, None].repeat(1, 5, 1)}
+    namespace: dict = {}
+    exec(catalog.reference_reward(task), namespace)  # our own file
+    asked = inspect.signature(namespace["compute_reward"]).parameters
+    parts = namespace["compute_reward"](**{name: state[name] for name in asked})[1]
+    assert parts.pop("reach").min() >= 0 or task == "SwingCup"
+    assert min(part.min().item() for part in parts.values()) >= 0
 
 
 @pytest.mark.parametrize("side", ["right_", "left_"])

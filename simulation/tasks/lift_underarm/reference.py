@@ -19,6 +19,6 @@ def compute_reward(
     # with both hands there the pot rises
     there = (right < 0.08) & (left < 0.08)
     gap = torch.norm(goal_pos - object_pos, dim=-1)
-    lift = torch.where(there, 3.0 * (0.385 - gap), torch.zeros_like(gap))
+    lift = torch.where(there, 3.0 * (0.4 - gap), torch.zeros_like(gap))
 
     return reach + lift, {"reach": reach, "lift": lift}

@@ -22,6 +22,6 @@ def compute_reward(
     difference = goal_w * object_vec - object_w * goal_vec - torch.cross(object_vec, goal_vec, dim=-1)
     angle = 2.0 * torch.asin(torch.clamp(torch.norm(difference, dim=-1), max=1.0))
     there = (right < 0.4) & (left < 0.4)
-    turn = torch.where(there, 1.0 / (angle + 0.1) - 1.0, torch.zeros_like(angle))
+    turn = torch.where(there, 1.0 / (angle + 0.1) - 0.3, torch.zeros_like(angle))
 
     return reach + turn, {"reach": reach, "turn": turn}
