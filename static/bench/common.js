@@ -82,6 +82,15 @@
   document.addEventListener("htmx:afterSwap", () => {
     for (const part of document.querySelectorAll("[data-keep-scroll]")) part.scrollTop = scrolled.get(part.id) || 0;
   });
+  // People who are stopped by a failure are told of when their number changes, not at every refresh.
+  let stopped = "";
+  const tellStopped = () => {
+    const now = document.getElementById("failed-people")?.textContent || "";
+    if (now !== stopped) tell(now);
+    stopped = now;
+  };
+  document.addEventListener("DOMContentLoaded", () => { stopped = document.getElementById("failed-people")?.textContent || ""; });
+  document.addEventListener("htmx:oobAfterSwap", tellStopped);
   // A request that fails says what to do, until the same one succeeds.
   const failed = new Map();
   const alarm = document.createElement("p");

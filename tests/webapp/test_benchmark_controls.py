@@ -107,7 +107,7 @@ def test_a_file_of_experiments_is_counted_without_training(options, tmp_path, mo
         assert list(controls.describe(plan, read, by)) == list(controls.describe(plan, rows, by))
     said = "\n".join(controls.describe(plan, read, "retrained"))
     assert "### 2. ICPL scores higher than ICPL (judge.mistake=1)" in said and "A/A differences, 2 pairs" in said
-    assert "this plan can show nothing, however large" in said, "two pairs"
+    assert "this plan can show no difference, however large" in said, "two pairs"
     options.iterations = 21
     with pytest.raises(ValueError, match="not Cartpole, quick, 21 iterations"):
         controls.read_rows(file, options)

@@ -152,7 +152,7 @@ def test_what_chance_alone_makes_is_no_finding() -> None:
         higher.verdict == "not shown: below the noise floor"
         and equal.verdict == "not contradicted: below the noise floor"
     )
-    assert "can show nothing, however large: 7 pairs are the fewest" in evidence.power_words
+    assert "can show no difference, however large: it takes 7 pairs at least" in evidence.power_words
 
 
 def test_tasks_are_put_together_by_their_normalised_scores() -> None:
@@ -176,6 +176,6 @@ def test_tasks_are_put_together_by_their_normalised_scores() -> None:
 def test_power_says_what_a_plan_can_see() -> None:
     said = findings.describe_power(15, 1, 0.4, "m/s")
     assert said.startswith("With 15 pairs: 0.31 (m/s) in eight of ten cases")
-    assert "5 pairs, with 7 contrasts corrected for, this plan can show nothing" in findings.describe_power(
+    assert "5 pairs, with 7 contrasts corrected for, this plan can show no difference" in findings.describe_power(
         5, 7, 0.4, ""
     )

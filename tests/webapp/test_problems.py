@@ -280,7 +280,7 @@ def test_the_forms_of_experiments_offer_problems(admin_client, problems):
 
 
 @pytest.mark.parametrize(
-    ("task", "said"), [("add", "Round 1: 1 answers written"), ("Ant", "Round 1: 1 rewards written")]
+    ("task", "said"), [("add", "Round 1: 1 answer written"), ("Ant", "Round 1: 1 reward written")]
 )
 def test_the_log_says_what_was_written(problems, model, task, said):
     row = experiment(task=task, model=model)

@@ -156,9 +156,9 @@ class TestPage:
         Worker.objects.filter(pk=old.pk).update(protocol=0, version="0.0.9")
         Worker.objects.exclude(pk=busy.pk).update(owner=ELSEWHERE)
         page = staff.get(reverse("bench:workers")).content.decode()
-        for words in ("working", reverse("bench:experiment", args=[row.public_id]), "cuda:0 NVIDIA H100", "idle"):
+        for words in ("Working", reverse("bench:experiment", args=[row.public_id]), "cuda:0 NVIDIA H100", "Idle"):
             assert words in page
-        assert "cannot take new work" in page and "0.0.9" in page and 'class="pill failed">other' in page
+        assert "Cannot take new work" in page and "0.0.9" in page and 'class="pill failed">other' in page
         answer = staff.post(reverse("bench:drain_worker", args=[busy.pk]), {"drain": "yes"}, follow=True)
         assert "finishes, then stops" in answer.content.decode() and Worker.objects.get(pk=busy.pk).draining
         assert Entry.objects.filter(action="told a worker to stop", target_label="gpu-1").exists()

@@ -174,7 +174,7 @@ def describe_power(pairs: int, contrasts: int, deviation: float | None, unit: st
     said = f"With {pairs} pair{'' if pairs == 1 else 's'}{corrected}"
     least = next(n for n in range(2, 64) if 2 / 2**n <= alpha)
     if pairs < least:
-        return f"{said}, this plan can show nothing, however large: {least} pairs are the fewest that can."
+        return f"{said}, this plan can show no difference, however large: it takes {least} pairs at least."
     if deviation is None:
         return f"{said}: what it can show is known once two pairs are finished."
     gap = aggregates.detectable_difference(deviation, pairs, alpha)

@@ -177,7 +177,7 @@ def build_summary_table(study: Study, found: Answers) -> Table:
         if bias:
             rows.append(
                 (
-                    f"place of the {name}: p that places play no part",
+                    f"place of the {name}: p, if all places are equal",
                     TOO_FEW if bias.p is None else bias.p,
                     _format_counts(bias),
                 )
@@ -198,7 +198,7 @@ def _list_pair_rows(found: PairAnswers) -> list[tuple[str, str | int | float | N
         rows.append(("seconds to the answer of a pair, median", found.times.median, _format_quarters(found.times)))
     if found.sides:
         p = TOO_FEW if found.sides.p is None else found.sides.p
-        rows.append(("side of the better one: p that sides play no part", p, _format_counts(found.sides)))
+        rows.append(("side of the better one: p, if both sides are equal", p, _format_counts(found.sides)))
     if one := found.agreement:
         interval = f"95% interval {one.low:.2f} to {one.high:.2f}; {one.raters} raters, {one.units} pairs"
         rows.append(("pairs: Krippendorff's alpha (ordinal)", one.alpha, interval))

@@ -63,6 +63,7 @@ def make_context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "judged": judged,
         "assumed": judged is None,
         "enough": sample_size.describe_sample_size(study),
+        "arm_limits": any(estimate.arm.quota is not None for estimate in estimates),
         "costs": [_scale_cost(study, cost) for cost in duration.estimate_costs(study)],
         "cost_people": study.quota or PEOPLE,
         "models": LanguageModel.objects.filter(pk__in=_list_models(study), kind=LanguageModel.Kind.OPENAI),

@@ -93,7 +93,8 @@ def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
     return {
         "power": table,
         "rates": figures.RATES,
-        "power_alpha": figures.first_alpha(poll, pairs),
+        "power_alpha": f"{figures.first_alpha(poll, pairs):.2g}",
+        "power_shared": figures.first_alpha(poll, pairs) != poll.alpha,
         "power_figure": draw_figure(figures.power_chart(table), address, 480, 220),
     }
 

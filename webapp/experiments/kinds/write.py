@@ -16,8 +16,12 @@ from webapp.experiments.models import Candidate, Experiment, Iteration, Job, Req
 def record_result(experiment: Experiment, request: Request, result: list[dict[str, Any]]) -> None:
     iteration, _ = Iteration.objects.get_or_create(experiment=experiment, number=request.payload["iteration"])
     save_candidates(experiment, result_from_json(request.kind, result))
-    text = f"Round {iteration.number}: {len(result)} {experiment.medium.candidates} written"
+    text = f"Round {iteration.number}: {_count(experiment.medium.candidates, len(result))} written"
     events.emit(experiment, "written", text, public=True)
+
+
+def _count(plural: str, number: int) -> str:
+    return f"{number} {plural.removesuffix('s') if number == 1 else plural}"
 
 
 def restore_result(experiment: Experiment, request: Request) -> None:
