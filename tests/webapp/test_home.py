@@ -49,3 +49,10 @@ def test_start_of_what_is_not_offered(client, change):
 def test_seeds_are_the_studys_own_in_order():
     study = rows.study()
     assert [rows.participant(study, label=name).experiment.seed - study.seed for name in "abc"] == [0, 1, 2]
+
+
+def test_an_address_below_the_bench_that_is_gone_leads_to_the_experiments(client):
+    gone, elsewhere = client.get("/bench/nothing/"), client.get("/nothing/")
+    assert gone.status_code == elsewhere.status_code == 404
+    assert 'href="/bench/"' in gone.text and "If you take part" not in gone.text
+    assert 'href="/bench/"' not in elsewhere.text and "If you take part" in elsewhere.text

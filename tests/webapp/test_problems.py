@@ -279,9 +279,7 @@ def test_the_forms_of_experiments_offer_problems(admin_client, problems):
     assert page.status_code == 200 and b'<option value="add">Add two numbers</option>' in page.content
 
 
-@pytest.mark.parametrize(
-    ("task", "said"), [("add", "Round 1: 1 answer written"), ("Ant", "Round 1: 1 reward written")]
-)
+@pytest.mark.parametrize(("task", "said"), [("add", "Round 1: 1 answer written"), ("Ant", "Round 1: 1 reward written")])
 def test_the_log_says_what_was_written(problems, model, task, said):
     row = experiment(task=task, model=model)
     row.save()

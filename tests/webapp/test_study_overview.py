@@ -85,6 +85,7 @@ def test_the_notice_of_people_who_are_stopped_comes_and_goes_with_the_live_part(
         Experiment.objects.filter(pk=experiment.pk).update(status=status)
         part = staff_client.get(address, headers={"HX-Request": "true"}).content.decode()
         assert part.count(told) == 1 and (f"{told}{notice}" in part) == failed
+        assert 'role="alert"' not in part, "it would be announced at every refresh"
 
 
 def test_a_member_of_a_panel_who_has_chosen_waits_for_the_others():

@@ -232,6 +232,15 @@ def test_long_waits_of_all_arms_are_one_warning(staff, study):
     assert "in arm A and about" in page and "in arm B. Fewer people" in page
 
 
+def test_the_check_names_the_studys_limit_where_no_arm_has_one(staff, study):
+    Study.objects.filter(pk=study.pk).update(quota=40)
+    said = "“Who comes” limits this study to 40."
+    assert said in text(staff.get(address(study, "check")))
+    study.arms.update(quota=10)
+    page = text(staff.get(address(study, "check")))
+    assert "With 10 people in each arm" in page and said not in page
+
+
 def test_days_are_said_in_years_where_they_are_whole_ones(staff, study):
     def read_pages():
         pages = (address(study, "end"), reverse("archive:index"), reverse("archive:study", args=[study.pk]))

@@ -160,11 +160,11 @@ class TestPage:
             assert words in page
         assert "Cannot take new work" in page and "0.0.9" in page and 'class="pill failed">other' in page
         answer = staff.post(reverse("bench:drain_worker", args=[busy.pk]), {"drain": "yes"}, follow=True)
-        assert "finishes, then stops" in answer.content.decode() and Worker.objects.get(pk=busy.pk).draining
+        assert "Finishes, then stops" in answer.content.decode() and Worker.objects.get(pk=busy.pk).draining
         assert Entry.objects.filter(action="told a worker to stop", target_label="gpu-1").exists()
         Worker.objects.filter(pk=busy.pk).update(stopped_at=timezone.now())
         page = staff.get(reverse("bench:workers")).content.decode()
-        assert "stopped" in page and "Take work again" in page
+        assert "Stopped" in page and "Take work again" in page
         staff.post(reverse("bench:drain_worker", args=[busy.pk]), {"drain": "no"})
         assert not Worker.objects.get(pk=busy.pk).draining
 
