@@ -80,7 +80,7 @@ def test_pytorch_is_installed_as_chosen_from_where_one_is(fake_environment):
     chosen = {"PREFINE_TORCH_ARGS": "--find-links wheels --no-index", "cwd": fake_environment / "bin"}
     said, calls = start(fake_environment, **chosen)
     assert said.returncode == 0, said.stderr
-    pip = "-P -m pip install --quiet --disable-pip-version-check"
+    pip = "-P -m pip install --quiet --no-compile --disable-pip-version-check"
     assert (
         f"{fake_environment}/bin: {pip} --find-links wheels --no-index -r {fake_environment}/requirements-torch.txt"
         in calls
