@@ -234,7 +234,19 @@ def test_every_verb_has_help(verb):
     assert f"usage: ./prefine {verb}" in said.stdout
 
 
-def test_the_first_command_on_a_new_machine_makes_the_tables(tmp_path):
+def test_the_first_command_on_a_new_machine_makes_the_tables(fake_environment):
+    said, calls = start(fake_environment, "run", "--problem", "x")
+    assert said.returncode == 0 and not [call for call in calls if call.endswith("migrate --verbosity 0 --no-input")]
+    python = fake_environment / "venv" / "bin" / "python"
+    python.write_text(python.read_text() + '[ "$3" != --check ]\n')  # some migration is not applied
+    said, calls = start(fake_environment, "run", "--problem", "x")
+    made, run = calls[-2:]
+    assert said.returncode == 0 and made.endswith(": manage.py migrate --verbosity 0 --no-input")
+    assert run.endswith("/manage.py run_experiment --problem x")
+
+
+@pytest.mark.exhaustive
+def test_a_first_command_answers_from_tables_that_it_made(tmp_path):
     said = launch("run", "--problem", "nothing", PREFINE_DATA=str(tmp_path))
     assert said.returncode == 1
     assert said.stderr.startswith("CommandError: unknown task 'nothing'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -25,8 +26,9 @@ def processor() -> str:
     return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
 
 
+@cache
 def find_version(package: str) -> str:
-    """The package's version; empty where it is not there."""
+    """The package's version as this process found it first; empty where it is not there."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

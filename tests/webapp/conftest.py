@@ -12,18 +12,17 @@ from django.conf import settings as django_settings
 from django.core.cache import cache
 from django.db import connection
 from django.test import TransactionTestCase
-from django.test.utils import setup_databases, teardown_databases
 from pytest_django.plugin import blocking_manager_key
 
 import tests.with_django  # noqa: F401 (before whatever imports a model)
 from simulation import catalog
 from tests import short_training
 from tests.webapp import bench_rows
-from tests.webapp.browsers import chromium, visit  # noqa: F401
 from tests.webapp.exports import saved_export  # noqa: F401
+from tests.webapp.kept_trainings import kept_trainings  # noqa: F401
 from tests.webapp.object_storage import any_store, s3_server, s3_store  # noqa: F401
 from tests.webapp.request_answers import register_method, without_heartbeat  # noqa: F401
-from tests.webapp.servers import migrated, postgres, redis, stack  # noqa: F401
+from tests.webapp.servers import create_database, migrated, postgres, redis, stack  # noqa: F401
 from tests.webapp.small_disks import small_disk  # noqa: F401
 from webapp.experiments import durations
 
@@ -34,21 +33,18 @@ def pytest_configure(config):
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment, django_db_blocker):
-    """SQLite's test database is a copy of one that has every migration; PostgreSQL's is made here."""
+    """A copy of a database that has every migration."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        connection.close()
         if connection.vendor == "sqlite":
-            connection.close()
             own = connection.settings_dict["TEST"]["NAME"]
             shutil.copy(migrated(), own)
-            django_settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = str(own)
-            patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: copy_migrated_database())
-            yield
         else:
-            made = setup_databases(verbosity=0, interactive=False)
-            patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty_tables())
-            yield
-            end_other_connections()
-            teardown_databases(made, verbosity=0)
+            own = create_database(connection.settings_dict["PORT"])
+        empty = copy_migrated_database if connection.vendor == "sqlite" else empty_tables
+        django_settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = str(own)
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda case: empty())
+        yield
 
 
 @pytest.fixture
@@ -82,15 +78,6 @@ def empty_tables():
         cursor.execute(" UNION ALL ".join(f"(SELECT '{name}' FROM \"{name}\" LIMIT 1)" for name in names))
         deleted = "".join(f'DELETE FROM "{name}";' for (name,) in cursor.fetchall())
         cursor.execute(f"SET session_replication_role = replica; {deleted} SET session_replication_role = DEFAULT")
-
-
-def end_other_connections():
-    """Threads that outlive their test keep theirs, and PostgreSQL drops no database that is in use."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        )
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 """A panel of two who vote as soon as they can, while test_crash.py kills processes.
 
-    python -m tests.webapp.crash_driver SECONDS PORT SEED
+    python -m tests.webapp.crash_driver SECONDS PORT SEED ROUNDS
 
 Starts one experiment for the panel, which votes at the site on this port; prints what became of it as JSON.
 """
@@ -38,11 +38,11 @@ ONCE = ("started", "written", "trained", "described", "picked", "finished", "jud
 """Kinds of events that are told once."""
 
 
-def start_experiment() -> Experiment:
+def start_experiment(rounds: int) -> Experiment:
     study = Study.objects.create(title="Crash", status="open", consent_text="c", contact="x")
     past = {"consented_at": timezone.now(), "instructed_at": timezone.now()}
     people = [Participant.objects.create(study=study, label=f"P{number}", **past) for number in (1, 2)]
-    plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": 2}
+    plan: dict[str, Any] = {"task": "Cartpole", "k": 2, "n": rounds}
     arm = Arm.objects.create(study=study, panel=len(people), **plan)
     plan["overrides"] = TINY
     row = Experiment.objects.create(name="person", judge="human", **plan)
@@ -100,8 +100,8 @@ def is_over(row: Experiment) -> bool:
     return row.status in ENDED and not row.jobs.filter(status__in=("queued", "running")).exists()
 
 
-def main(seconds: float, port: int, seed: int) -> None:
-    row, rng = start_experiment(), random.Random(seed)
+def main(seconds: float, port: int, seed: int, rounds: int) -> None:
+    row, rng = start_experiment(rounds), random.Random(seed)
     voters = [Voter(person, port, rng) for person in find_participants(row)]
     print("started", flush=True)
     deadline = time.monotonic() + seconds
@@ -117,4 +117,4 @@ def main(seconds: float, port: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(float(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 180
 KEPT = 10
 """Cached results of each kind: one for each branch in work."""
+MIGRATIONS = ("webapp/**/migrations/*.py", "webapp/**/roles.py")
 DECIDE_ALL = ("webapp/settings.py", "webapp/base/static_files.py", "requirements.txt")
 
 
@@ -157,10 +158,9 @@ def cache_folder() -> Path:
     return folder
 
 
-@functools.cache
-def make_once(product: str, command: tuple[str, ...], patterns: tuple[str, ...]) -> Path:
-    """What a command of manage.py makes in an empty data folder: seconds of processor time. It is kept between runs,
-    for as long as the files that decide what is in it stay as they are.
+def make_once(product: str, patterns: tuple[str, ...], make: Callable[[Path], object]) -> Path:
+    """What a function makes in an empty data folder: seconds of processor time. It is kept between runs, for as long as
+    the files that decide what is in it stay as they are.
     """
     sources = {path for pattern in (*patterns, *DECIDE_ALL) for path in ROOT.glob(pattern) if path.is_file()}
     digest = hashlib.sha256()
@@ -172,7 +172,7 @@ def make_once(product: str, command: tuple[str, ...], patterns: tuple[str, ...])
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not kept.exists():
             with tempfile.TemporaryDirectory(dir=folder) as data:
-                _embedded(Path(data)).manage(*command)
+                make(Path(data))
                 Path(data, product).replace(kept)
         os.utime(kept)
         for other in sorted(folder.glob(f"*-{product}"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
@@ -180,15 +180,22 @@ def make_once(product: str, command: tuple[str, ...], patterns: tuple[str, ...])
     return kept
 
 
+@functools.cache
 def migrated() -> Path:
     """An empty SQLite database with every migration."""
-    return make_once("db.sqlite3", ("migrate", "-v0"), ("webapp/**/migrations/*.py", "webapp/**/roles.py"))
+    return make_once("db.sqlite3", MIGRATIONS, lambda data: _embedded(data).manage("migrate", "-v0"))
+
+
+@functools.cache
+def collected() -> Path:
+    """The folder that collectstatic makes."""
+    patterns = ("static/**/*", "webapp/**/static/**/*")
+    return make_once("static", patterns, lambda data: _embedded(data).manage("collectstatic", "--noinput", "-v0"))
 
 
 def static_files(data: Path) -> None:
     """What collectstatic would put into this data folder, with hashes in the files' names."""
-    made = make_once("static", ("collectstatic", "--noinput", "-v0"), ("static/**/*", "webapp/**/static/**/*"))
-    shutil.copytree(made, data / "static", dirs_exist_ok=True)
+    shutil.copytree(collected(), data / "static", dirs_exist_ok=True)
 
 
 def empty_database(data: Path) -> None:
@@ -211,18 +218,34 @@ def embedded(data: Path, interpreter: str = sys.executable) -> Stack:
 
 def production(data: Path, postgres_port: int, redis_port: int) -> Stack:
     """A PostgreSQL database of its own and Redis; empty and migrated."""
-    name = f"prefine_{time.time_ns()}"
-    connection = ["-h", "127.0.0.1", "-p", str(postgres_port), "-U", "prefine"]
-    ready = [program("pg_isready"), "-q", *connection]  # it listens before it takes connections
-    wait_for(lambda: subprocess.run(ready).returncode == 0, "the start of PostgreSQL")
-    subprocess.run([program("createdb"), *connection, name], check=True, capture_output=True)
     servers = {
-        "PREFINE_DATABASE_URL": database_url(postgres_port, name),
+        "PREFINE_DATABASE_URL": database_url(postgres_port, create_database(postgres_port)),
         "PREFINE_BROKER_URL": f"redis://127.0.0.1:{redis_port}/0",
     }
-    prepared = Stack("production", _embedded(data).environment | servers)
-    prepared.manage("migrate", "-v0")
-    return prepared
+    return Stack("production", _embedded(data).environment | servers)
+
+
+def create_database(port: int) -> str:
+    """The name of an empty PostgreSQL database with every migration."""
+    server = ["-h", "127.0.0.1", "-p", str(port), "-U", "prefine"]
+    ready = [program("pg_isready"), "-q", *server]  # it listens before it takes connections
+    wait_for(lambda: subprocess.run(ready).returncode == 0, "the start of PostgreSQL")
+
+    def create() -> str:
+        name = f"prefine_{time.time_ns()}"
+        subprocess.run([program("createdb"), *server, name], check=True, capture_output=True)
+        return name
+
+    def dump(data: Path) -> None:
+        name, prepared = create(), _embedded(data)
+        prepared.environment["PREFINE_DATABASE_URL"] = database_url(port, name)
+        prepared.manage("migrate", "-v0")
+        subprocess.run([program("pg_dump"), *server, "-f", str(data / "migrated.sql"), name], check=True)
+
+    name, migrated = create(), make_once("migrated.sql", MIGRATIONS, dump)
+    command = [program("psql"), *server, "-q", "-v", "ON_ERROR_STOP=1", "-f", str(migrated), name]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return name
 
 
 @pytest.fixture(params=["embedded", "production"])

@@ -4,6 +4,8 @@ import shutil
 import signal
 import subprocess
 import sys
+import urllib.parse
+import urllib.request
 import zipfile
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -11,12 +13,15 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from tests.webapp.crash_voters import FIELD
 from tests.webapp.object_storage import create_bucket
 from tests.webapp.servers import ROOT, embedded, free_port, listening, production, program, static_files, wait_for
 from tests.webapp.sites import BROWSER, Site
+from webapp.supervisor import lock_folder
 
 pytestmark = pytest.mark.slow
 
+SAVED = "Thank you, your choice is saved"
 PEOPLE = """
 from webapp.review import ballot
 from webapp.review.screenings import find_screening
@@ -43,16 +48,15 @@ HAS_NEWER = """
 from django.db import connection
 out["newer"] = "newer_feature" in connection.introspection.table_names()
 """
-
-
-REFUSED = """
+CALL = """
+import io
 from django.core.management import CommandError, call_command
-out["said"] = []
-for words in {tries}:
-    try:
-        call_command("restore", *words)
-    except (CommandError, SystemExit) as error:
-        out["said"].append(str(error))
+said = io.StringIO()
+try:
+    call_command(*{words}, stdout=said)
+except (CommandError, SystemExit) as error:
+    out["refused"] = str(error)
+out["said"] = said.getvalue()
 """
 
 
@@ -77,6 +81,17 @@ def copy_filled(filled, data):
     return stack
 
 
+def call(site, *words):
+    """What a command of manage.py says, in the process that also reads the rows."""
+    answer = site.python(CALL.format(words=[str(word) for word in words]))
+    assert "refused" not in answer, answer
+    return answer["said"]
+
+
+def find_refusal(site, *words):
+    return site.python(CALL.format(words=[str(word) for word in words]))["refused"]
+
+
 def manage(stack, *arguments):
     return subprocess.run(
         [sys.executable, "manage.py", *arguments], cwd=ROOT, env=stack.environment, capture_output=True, text=True
@@ -93,15 +108,36 @@ def start_web(stack, port):
     return process
 
 
-def choose(page, best, worst):
-    page.keyboard.press(str("ABCDEF".index(best) + 1))
-    page.keyboard.press(f"Shift+Digit{'ABCDEF'.index(worst) + 1}")
+@contextmanager
+def choose_in_browser(address):
+    """A page on which a choice is made; what is yielded confirms it, without a reload."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**BROWSER)
+        page = browser.new_page()
+        page.goto(address)
+        page.keyboard.press("2")
+        page.keyboard.press("Shift+Digit3")
+
+        def confirm():
+            expect(page.get_by_role("button", name="Confirm")).to_be_enabled(timeout=120_000)
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("heading", name=SAVED)).to_be_visible(timeout=120_000)
+
+        yield confirm
+        browser.close()
 
 
-def confirm(page):
-    expect(page.get_by_role("button", name="Confirm")).to_be_enabled(timeout=120_000)
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible(timeout=120_000)
+@contextmanager
+def choose_in_form(address):
+    """The same as a browser without scripts has it: with its cookies and the fields that came with the page."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    form = dict(FIELD.findall(browser.open(address).read().decode()))
+
+    def confirm():
+        sent = urllib.parse.urlencode({**form, "best": "B", "worst": "C"}).encode()
+        assert SAVED in browser.open(f"{address}vote/", sent).read().decode()
+
+    yield confirm
 
 
 def make_place(stack, request, folder):
@@ -120,38 +156,38 @@ def destroy(stack):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("stack", ["embedded", pytest.param("production", marks=pytest.mark.exhaustive)], indirect=True)
-def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, tmp_path, request):
+@pytest.mark.parametrize(
+    ("stack", "choose"),
+    [
+        ("embedded", choose_in_form),
+        pytest.param("production", choose_in_browser, marks=pytest.mark.exhaustive),
+    ],
+    indirect=["stack"],
+)
+def test_a_participants_open_page_goes_on_after_everything_was_lost(stack, choose, tmp_path, request):
     stack = replace(stack, environment=stack.environment | {"PREFINE_UNDO_SECONDS": "600"})
-    with open_site(stack) as site:
-        links = site.python(PEOPLE)
     port, file = free_port(), tmp_path / "kept" / "backup.zip"
-    web = start_web(stack, port)
     place = make_place(stack, request, tmp_path / "elsewhere")
     place = replace(place, environment=place.environment | {"PREFINE_UNDO_SECONDS": "600"})
-    with sync_playwright() as playwright, open_site(place) as site:
-        browser = playwright.chromium.launch(**BROWSER)
-        late = browser.new_page()
-        late.goto(f"http://127.0.0.1:{port}{links['late']}")
-        choose(late, "B", "C")
-        said = manage(stack, "backup", str(file))
-        assert said.returncode == 0, said.stderr
-        assert file.stat().st_mode & 0o077 == 0 and [*file.parent.iterdir()] == [file]
-        web.send_signal(signal.SIGKILL)
-        web.wait()
-        destroy(stack)
-        site.python(NEWER_TABLE)
-        said = manage(place, "restore", str(file))
-        assert said.returncode == 0, said.stderr
-        assert ("PREFINE_SECRET_KEY is set, to another key" in said.stdout) == (stack.name == "production")
-        assert site.python(f"{VOTES}\n{HAS_NEWER}") == {"early": ["A", "C"], "newer": False}
-        web = start_web(place, port)
-        try:
-            confirm(late)  # never reloaded
-        finally:
-            web.kill()
+    with open_site(stack) as lost, open_site(place) as site:
+        links = lost.python(PEOPLE)
+        web = start_web(stack, port)
+        with choose(f"http://127.0.0.1:{port}{links['late']}") as confirm:
+            call(lost, "backup", file)
+            assert file.stat().st_mode & 0o077 == 0 and [*file.parent.iterdir()] == [file]
+            web.send_signal(signal.SIGKILL)
             web.wait()
-            browser.close()
+            destroy(stack)
+            site.python(NEWER_TABLE)
+            said = call(site, "restore", file)
+            assert ("PREFINE_SECRET_KEY is set, to another key" in said) == (stack.name == "production")
+            assert site.python(f"{VOTES}\n{HAS_NEWER}") == {"early": ["A", "C"], "newer": False}
+            web = start_web(place, port)
+            try:
+                confirm()
+            finally:
+                web.kill()
+                web.wait()
         assert site.python(VOTES) == {"early": ["A", "C"], "late": ["B", "C"]}
 
 
@@ -189,10 +225,8 @@ def test_a_backup_is_whole_while_people_write(tmp_path, filled):
     said = manage(stack, "backup", str(file))
     assert said.returncode == 0, said.stderr
     assert writer.wait(60) == 0
-    place = embedded(tmp_path / "elsewhere")
-    said = manage(place, "restore", str(file))
-    assert said.returncode == 0, said.stderr
-    with open_site(place) as site:
+    with open_site(embedded(tmp_path / "elsewhere")) as site:
+        call(site, "restore", file)
         found = site.python(FOUND)
     assert 12 < found["clips"] < len((tmp_path / "written").read_text().splitlines()) + 12 and not found["lost"]
 
@@ -207,51 +241,34 @@ def test_files_go_from_one_object_store_to_another(s3_server, tmp_path):
     )
     with open_site(stack) as site:
         site.python(publish)
-    said = manage(stack, "backup", str(file))
-    assert said.returncode == 0, said.stderr
+        call(site, "backup", file)
     place = embedded(tmp_path / "elsewhere")
     place = replace(place, environment=place.environment | {"PREFINE_STORE_URL": create_bucket(s3_server)})
-    said = manage(place, "restore", str(file))
-    assert said.returncode == 0, said.stderr
     with open_site(place) as site:
+        call(site, "restore", file)
         read = f"for key in {[*files]}: out[key] = store.open(key).read().decode()"
         assert site.python(f"from webapp.base.store import store\n{read}") == files
 
 
 def test_what_a_restore_refuses_changes_nothing(tmp_path, filled):
     stack, file = copy_filled(filled, tmp_path / "data"), tmp_path / "backup.zip"
-    assert manage(stack, "backup", str(file)).returncode == 0
-
-    cut = tmp_path / "cut.zip"
-    cut.write_bytes(file.read_bytes()[:-1000])
-    bad = [cut, change(file, tmp_path / "changed.zip", "store/"), change(file, tmp_path / "newer.zip", "manifest")]
-    before = (stack.data / "db.sqlite3").read_bytes()
-    tries = [[str(file)], *([str(path), "--overwrite"] for path in bad)]
     with open_site(stack) as site:
-        said = site.python(REFUSED.format(tries=tries))["said"]
-    wanted = (
-        "with 1 study, 2 participants",
-        "is no backup of Prefine, or not whole",
-        "another checksum",
-        "newer version",
-    )
-    assert len(said) == len(wanted) and all(text in words for text, words in zip(wanted, said, strict=True)), said
-    holder = (
-        "import fcntl, sys, time; f = open(sys.argv[1], 'a'); fcntl.flock(f, 2); print(1, flush=True); time.sleep(99)"
-    )
-    running = subprocess.Popen(
-        [sys.executable, "-c", holder, str(stack.data / "supervisor.lock")], stdout=subprocess.PIPE
-    )
-    running.stdout.readline()
-    stopped = manage(stack, "restore", str(file), "--overwrite")
-    assert stopped.returncode == 1 and "stop it first" in stopped.stderr, stopped
-    assert (stack.data / "db.sqlite3").read_bytes() == before
-    running.kill()
-    running.communicate()
-    said = manage(stack, "restore", str(file), "--check")
-    assert said.returncode == 0 and "Every checksum is right" in said.stdout
-    said = manage(stack, "restore", str(file), "--overwrite")
-    assert said.returncode == 0 and "Replacing the database here" in said.stdout
+        call(site, "backup", file)
+        cut = tmp_path / "cut.zip"
+        cut.write_bytes(file.read_bytes()[:-1000])
+        before = (stack.data / "db.sqlite3").read_bytes()
+        assert "with 1 study, 2 participants" in find_refusal(site, "restore", file)
+        for bad, text in (
+            (cut, "is no backup of Prefine, or not whole"),
+            (change(file, tmp_path / "changed.zip", "store/"), "another checksum"),
+            (change(file, tmp_path / "newer.zip", "manifest"), "newer version"),
+        ):
+            assert text in find_refusal(site, "restore", bad, "--overwrite")
+        with lock_folder(stack.data):  # as while Prefine runs
+            assert "stop it first" in find_refusal(site, "restore", file, "--overwrite")
+        assert (stack.data / "db.sqlite3").read_bytes() == before
+        assert "Every checksum is right" in call(site, "restore", file, "--check")
+        assert "Replacing the database here" in call(site, "restore", file, "--overwrite")
 
 
 def change(file, target, what):
@@ -280,9 +297,10 @@ def test_a_backup_that_is_killed_or_lacks_space_leaves_no_file(tmp_path, filled)
     process.stdout.close()
     assert not file.exists()
     big.unlink()
-    assert manage(stack, "backup", str(file)).returncode == 0 and [*file.parent.iterdir()] == [file]
-    with big.open("wb") as sparse:
-        sparse.truncate(shutil.disk_usage(tmp_path).free + (1 << 30))
-    said = manage(stack, "backup", str(tmp_path / "second.zip"))
-    assert said.returncode == 1 and "are free in" in said.stderr
+    with open_site(stack) as site:
+        call(site, "backup", file)
+        assert [*file.parent.iterdir()] == [file]
+        with big.open("wb") as sparse:
+            sparse.truncate(shutil.disk_usage(tmp_path).free + (1 << 30))
+        assert "are free in" in find_refusal(site, "backup", tmp_path / "second.zip")
     assert not (tmp_path / "second.zip").exists()

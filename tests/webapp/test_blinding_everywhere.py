@@ -249,7 +249,7 @@ async def heard(person):
 
 def test_nothing_that_is_sent_tells_what_made_a_clip(numbered_rows, monkeypatch):
     browser = Crawler()
-    person = rows.participant(rows.study(n=3, method="icpl"))
+    person = rows.participant(rows.study(n=2, method="icpl"))
     walk(browser, person)
     before_the_first_round(browser)
     in_a_panel(browser)

@@ -16,6 +16,7 @@ from django.test import Client
 
 from tests.webapp import fake_workers
 from tests.webapp.comparison_plans import METHODS, contrast_plan, run_all
+from tests.webapp.saved_rows import put_back
 from webapp.comparisons import (
     background,
     csv_tables,
@@ -41,9 +42,14 @@ def own_folder(settings: LazySettings, tmp_path: Path) -> None:
 # --- what is run ------------------------------------------------------------------------------------------------
 
 
+def run_plan(experiments: int) -> list[str]:
+    """Whatever its contrasts are, it has the same experiments."""
+    return run_all(contrast_plan(experiments=experiments))
+
+
 def test_references_run_first_and_each_winner_is_trained_again_with_seeds_that_no_search_has() -> None:
     plan = contrast_plan()
-    names = run_all(plan)
+    names = put_back(run_plan, 2)
     assert names == [
         "Human on Cartpole",
         "Sparse on Cartpole",
@@ -106,7 +112,7 @@ def test_the_site_runs_retrainings_after_their_searches() -> None:
 
 def test_what_was_finished_elsewhere_is_not_trained_here(tmp_path: Path) -> None:
     plan = contrast_plan(experiments=1)
-    run_all(plan)
+    put_back(run_plan, 1)
     references = experiment_results.read_references(plan)
     report.write_report(plan, tmp_path / "there")
     held = csv_tables.read_reports(plan, [tmp_path / "there"])
@@ -121,7 +127,7 @@ def test_what_was_finished_elsewhere_is_not_trained_here(tmp_path: Path) -> None
 
 def test_references_of_another_plan_or_an_earlier_version_are_trained_here(tmp_path: Path) -> None:
     plan = contrast_plan(experiments=1)
-    run_all(plan)
+    put_back(run_plan, 1)
     report.write_report(plan, tmp_path)
     more = replace(plan, retrain=3)
     assert not [one for one in csv_tables.read_reports(more, [tmp_path]).values() if isinstance(one, ReferenceScores)]
@@ -140,8 +146,8 @@ def test_references_of_another_plan_or_an_earlier_version_are_trained_here(tmp_p
 
 def test_the_report_has_claims_scores_references_and_a_figure_each(tmp_path: Path) -> None:
     plan = contrast_plan("ICPL > OpenLoop")
-    record.fix(plan, tmp_path, datetime.now(UTC))
-    run_all(plan)
+    put_back(run_plan, 2)
+    record.fix(plan, tmp_path, datetime.now(UTC) - timedelta(hours=1))
     text = report.write_report(plan, tmp_path).read_text()
     assert "### 1. ICPL scores higher than OpenLoop\n\nFound: not shown: chance does not exclude it." in text
     assert "![claim-1.svg](claim-1.svg)" in text and (tmp_path / "claim-1.svg").exists()
@@ -162,7 +168,7 @@ def test_contrasts_that_are_changed_later_say_so(tmp_path: Path) -> None:
     began = datetime.now(UTC) - timedelta(hours=1)
     record.fix(plan, tmp_path, began)
     assert len(record.fix(plan, tmp_path, datetime.now(UTC))) == 1, "the same plan is not fixed again"
-    run_all(plan)
+    put_back(run_plan, 2)
     versions = record.fix(contrast_plan("OpenLoop > ICPL"), tmp_path, datetime.now(UTC))
     first, second = record.describe_versions(versions, experiment_results.read_results(plan))
     assert "before any of its experiments had finished: ICPL > OpenLoop." in first

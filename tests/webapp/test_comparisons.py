@@ -43,7 +43,7 @@ def test_before_there_is_one_the_list_says_what_it_is_for(admin_client: Client) 
 
 
 def test_it_runs_one_experiment_after_another_to_the_end() -> None:
-    row = planned()
+    row = planned(candidates=3)
     assert background.start(row) and not background.start(row)
     assert statuses(row) == ["running", "-", "-", "-"]
     background.continue_running()
@@ -173,7 +173,7 @@ def test_a_label_that_the_bench_cannot_keep_runs_without_a_row(
 
 
 def test_a_pause_puts_the_running_experiment_down_and_resuming_goes_on() -> None:
-    row = planned()
+    row = planned(candidates=3)
     background.start(row)
     assert background.pause(row) and running(row).paused
     background.continue_running()
@@ -241,7 +241,7 @@ def test_a_full_disk_ends_no_comparison_without_its_records(
 
 
 def test_more_experiments_cost_its_page_no_more_queries() -> None:
-    few, many = planned(experiments=1), planned(experiments=4)
+    few, many = planned(candidates=3, experiments=1), planned(candidates=3, experiments=3)
 
     def queries(row: Comparison) -> int:
         with CaptureQueriesContext(connection) as made:
@@ -255,7 +255,7 @@ def test_more_experiments_cost_its_page_no_more_queries() -> None:
 
 
 def test_a_failure_holds_up_nothing_and_is_tried_again() -> None:
-    row = planned()
+    row = planned(candidates=3)
     background.start(row)
     loop.advance(first := running(row))
     Experiment.objects.filter(pk=first.pk).update(status="failed", error="the endpoint is away")

@@ -90,19 +90,6 @@ def test_planted_faults_are_found(tmp_path):
     assert sorted(part for part in failing if part not in ("disk", "memory")) == sorted(planted)
 
 
-@pytest.mark.slow
-def test_a_database_that_is_away_is_said_once(tmp_path):
-    closed = free_port()
-    said, status = see(embedded(tmp_path), PREFINE_DATABASE_URL=f"postgres://prefine:SECRET@127.0.0.1:{closed}/x")
-    assert status == 1 and "SECRET" not in said
-    assert [line.split()[1] for line in said.splitlines() if "the database is away" in line] == [
-        "migrations",
-        "clock",
-        "workers",
-    ]
-    assert "fail  database    OperationalError" in said
-
-
 def test_clock_disk_and_memory(db, monkeypatch, data):
     assert [finding.state for finding in doctor.examine_clock()] == ["ok"]
     monkeypatch.setattr(doctor, "read_now", lambda: datetime.now(UTC) + timedelta(hours=1))

@@ -113,6 +113,7 @@ class TestReal:
         assert all("- total: " in text and "no pictures" not in text for text in texts)
         assert len({tuple(part["image_url"]["url"] for part in content[1:]) for content in asked}) == 6
 
+    @pytest.mark.usefixtures("kept_trainings")
     def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
         row = start_experiment(judge="human", k=2, n=1, overrides=TINY)
         do_work(row, until="Train")

@@ -272,8 +272,9 @@ def test_the_experiments_page_says_that_people_answer(client: Client) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("short_trainings", "without_undo")
-def test_answers_train_a_policy_session_by_session() -> None:
-    study = rows.study(**PLAN, options={"queries": 2, "seconds": 1.0})
+@pytest.mark.parametrize("queries", [1, pytest.param(2, marks=pytest.mark.exhaustive)])
+def test_answers_train_a_policy_session_by_session(queries: int) -> None:
+    study = rows.study(**PLAN, options={"queries": queries, "seconds": 1.0})
     person = Participant.objects.create(study=study, label="P01")
     enrolment.accept_consent(person)
     enrolment.mark_instructed(person)
@@ -291,9 +292,10 @@ def test_answers_train_a_policy_session_by_session() -> None:
         sessions += 1
         assert answer_all(person)
         assert pairs.settle_due_sessions() == 1
-    assert row.status == Experiment.Status.FINISHED and sessions == 2
+    assert row.status == Experiment.Status.FINISHED and sessions == queries
     winner = row.winner
-    assert winner is not None and [one["labels"] for one in winner.sessions] == [1, 2] and winner.rts is not None
+    assert winner is not None and winner.rts is not None
+    assert [one["labels"] for one in winner.sessions] == [*range(1, queries + 1)]
     assert replay(read_record(headless.save_record(row))).candidate == winner.key
     assert Clip.objects.get(candidate=winner, percent=100).status == Clip.Status.READY
     assert not any(request.calls.exists() for request in row.requests.all()), "a language model was asked"

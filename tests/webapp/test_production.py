@@ -12,9 +12,10 @@ from tests.webapp.servers import ROOT, database_url
 
 pytestmark = pytest.mark.slow
 
-MODULES = ("test_jobs", "test_calls_of_jobs", "test_requests", "test_races", "test_nul", "test_clocks", "test_prepared")
+MODULES = ("test_jobs", "test_calls_of_jobs", "test_races", "test_nul", "test_clocks", "test_prepared")
 """Where locks, transactions, the clock, what a column holds and how SQL is made decide."""
 MORE = (
+    "test_requests",
     "test_events",
     "test_panel",
     "test_loop",

@@ -13,7 +13,7 @@ from django.utils import timezone, translation
 from playwright.sync_api import sync_playwright
 
 import webapp.urls  # noqa: F401  (its forms read the languages when they are loaded: not these)
-from tests.webapp import bench_rows, poll_rows, pseudo, rows
+from tests.webapp import poll_rows, pseudo, rows
 from tests.webapp.sites import BROWSER, PATIENCE
 from webapp.problems.models import Problem
 from webapp.studies.models import CompletionCode, Outcome, Question
@@ -83,20 +83,19 @@ def study(db):
     return made
 
 
-def read_pages(study, client, language):
+def read_pages(study, staff, language):
     """The pages that this study has: name -> HTML."""
-    client.force_login(bench_rows.create_staff())
     arm, pages = study.arms.get(), {}
     for name in preview_samples.STATES:
         if not preview_samples.find_missing_reason(name, study, arm):
-            answer = client.get(reverse("preview_page", args=[study.pk, name]), {"language": language})
+            answer = staff.get(reverse("preview_page", args=[study.pk, name]), {"language": language})
             pages[name] = answer.content.decode()
     assert len(pages) > 20
     return pages
 
 
-def test_no_page_of_a_study_is_left_in_english(study, client, pseudo_language):
-    for name, page in read_pages(study, client, pseudo_language).items():
+def test_no_page_of_a_study_is_left_in_english(study, staff, pseudo_language):
+    for name, page in read_pages(study, staff, pseudo_language).items():
         assert '<html lang="en-xa">' in page and find_english(page) == [], name
 
 
@@ -183,9 +182,12 @@ CUT = """() => {
 }"""
 
 
-@pytest.mark.parametrize("language", ["en-xa", "ar-xb"])
-def test_no_page_scrolls_sideways_and_no_button_is_cut(language, study, client, pseudo_language):
-    shown = read_pages(study, client, language)
+def test_no_page_scrolls_sideways_and_no_button_is_cut(study, staff, pseudo_language):
+    shown = {
+        f"{name}, {language}": source
+        for language in ("en-xa", "ar-xb")
+        for name, source in read_pages(study, staff, language).items()
+    }
     faults = []
     with sync_playwright() as started:  # no query is allowed within it
         browser = started.chromium.launch(**BROWSER)

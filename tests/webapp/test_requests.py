@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -157,13 +156,12 @@ def test_the_proxy_compares_by_score_and_errs_as_its_options_say(register_method
 @pytest.mark.slow
 def test_a_noisy_teacher_answers_the_same_at_every_replay_and_differently_for_every_seed() -> None:
     def picks(seed: int) -> Any:
-        do_work(row := start_experiment(n=4, seed=seed, judge_options={"beta": 0.0}))
+        do_work(row := start_experiment(n=3, seed=seed, judge_options={"beta": 0.0}))
         assert row.status == "finished"
         return [request.result for request in row.requests.filter(kind="Judge")]
 
-    found = [picks(seed) for seed in range(3)]
-    assert len({json.dumps(each) for each in found}) == 3
-    assert picks(1) == found[1]
+    first, second = picks(0), picks(1)
+    assert first != second and picks(1) == second
 
 
 # --- several writes at once -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Equal trainings are done once: real ones, each in the folder of its experiment."""
+"""Equal trainings are done once: results of real ones, each in the folder of its experiment."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from webapp.experiments.tasks import run_job
 pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.slow,
-    pytest.mark.usefixtures("short_trainings"),
+    pytest.mark.usefixtures("kept_trainings"),
 ]
 
 TINY = {"iterations": 3, "worlds": 16}

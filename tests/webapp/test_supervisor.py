@@ -3,20 +3,21 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.webapp.few_workers import WORKERS
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, listening, processes, wait_for
 from webapp.supervisor import list_programs, lock_folder, main
 from webapp.web_server import build_config
 
 pytestmark = pytest.mark.slow
-
-NAMES = ("train", "film-1", "film-2", "llm-1", "llm-2", "reaper", "web")
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ class Running:
         self.output = data.data / "console"
         with self.output.open("w") as console:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "webapp.supervisor", "--port", str(self.port)],
+                [sys.executable, "-m", "tests.webapp.few_workers", "--port", str(self.port)],
                 cwd=ROOT,
                 env=data.environment,
                 stdout=console,
@@ -42,17 +43,20 @@ class Running:
         wait_for(lambda: "reaper" in " ".join(self.children().values()), "the start of all programs")
 
     def children(self) -> dict[int, str]:
-        """All processes beneath the supervisor: id -> command line."""
-        found: dict[int, str] = {}
-        frontier = {self.process.pid}
-        table = processes()
-        while frontier:
-            frontier = {pid for pid, (parent, _) in table.items() if parent in frontier}
-            found |= {pid: table[pid][1] for pid in frontier}
-        return found
+        return list_below(self.process.pid)
 
     def child(self, text: str) -> int:
         return next(pid for pid, command in self.children().items() if text in command)
+
+
+def list_below(pid: int) -> dict[int, str]:
+    """All processes beneath this one: id -> command line."""
+    found: dict[int, str] = {}
+    frontier, table = {pid}, processes()
+    while frontier:
+        frontier = {child for child, (parent, _) in table.items() if parent in frontier}
+        found |= {child: table[child][1] for child in frontier}
+    return found
 
 
 @pytest.fixture
@@ -69,10 +73,7 @@ from webapp.experiments.models import Experiment
 endless = {"iterations": 100_000}
 loop.start(Experiment.objects.create(name="x", task="Cartpole", judge="proxy", k=2, n=1, overrides=endless))
 """
-LOOK = """
-from webapp.experiments.models import Job
-print([(job.status, job.strikes, job.owner) for job in Job.objects.filter(kind="train")])
-"""
+LOOK = "SELECT status, strikes, owner FROM experiments_job WHERE kind = 'train'"
 
 
 def test_it_restarts_what_dies_stops_in_order_and_puts_a_training_back_without_a_strike(
@@ -89,36 +90,43 @@ def test_it_restarts_what_dies_stops_in_order_and_puts_a_training_back_without_a
     running.process.send_signal(signal.SIGINT)
     assert running.process.wait(120) == 0
     wait_for(lambda: have_ended(below), "the end of all programs")
-    assert data.manage("shell", "-v0", "-c", LOOK).strip() == "[('queued', 0, '')]"
+    with closing(sqlite3.connect(data.data / "db.sqlite3")) as database:
+        assert database.execute(LOOK).fetchall() == [("queued", 0, "")]
     assert "Traceback" not in running.output.read_text()
     assert "killed" not in (data.data / "log" / "train.log").read_text().lower()
     logs = {path.stem for path in (Path(running.output).parent / "log").glob("*.log")}
-    assert logs == set(NAMES)
+    assert logs == {*WORKERS, "reaper", "web"}
     modes = {path.stat().st_mode & 0o077 for path in (Path(running.output).parent / "log").iterdir()}
     assert modes == {0}  # no other user reads them
 
 
-def test_a_second_one_on_the_same_data_is_refused_and_nothing_survives_its_kill(running: Running, data: Stack) -> None:
-    second = data.python("-m", "webapp.supervisor", "--port", str(free_port()))
-    said, _ = second.communicate(timeout=240)
-    assert second.returncode == 1
-    assert said.startswith(f"Prefine already runs on {data.data} (process {running.process.pid})")
-    assert said.count("\n") == 1
-    below = running.children()
-    assert len(below) >= len(NAMES)
-    running.process.kill()
-    running.process.wait()
+SLEEPERS = """
+import sys
+from webapp import supervisor
+programs = [supervisor.Program(name, ["sleep", "1000"]) for name in ("one", "two")]
+supervisor.list_programs = lambda host, port: programs
+sys.exit(supervisor.main())
+"""
+
+
+def test_nothing_survives_its_kill(data: Stack) -> None:
+    process = data.python("-c", SLEEPERS, "--port", str(free_port()))
+    wait_for(lambda: list(list_below(process.pid).values()) == 2 * ["sleep 1000 "], "the start of both programs")
+    below = list_below(process.pid)
+    process.kill()
+    process.communicate()
     wait_for(lambda: have_ended(below), "the end of all programs")
 
 
-def test_a_second_one_prepares_nothing(tmp_path: Path) -> None:
+def test_a_second_one_on_the_same_data_is_refused_and_prepares_nothing(tmp_path: Path) -> None:
     """It migrated the folder of the one that ran, and then refused to start."""
     data = embedded(tmp_path / "data")
     (data.data / "db.sqlite3").unlink()
     with lock_folder(data.data):
         second = data.python("-m", "webapp.supervisor", "--prepare", "--port", str(free_port()))
         said, _ = second.communicate(timeout=240)
-    assert second.returncode == 1 and said.startswith("Prefine already runs on")
+    assert second.returncode == 1
+    assert said.startswith(f"Prefine already runs on {data.data} (process {os.getpid()})") and said.count("\n") == 1
     assert not (data.data / "db.sqlite3").exists()
 
 
@@ -135,7 +143,9 @@ print(resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(hard, supervisor.OPEN
 def test_the_limit_of_open_files_is_raised_and_messages_are_small(data: Stack) -> None:
     said, _ = data.python("-c", LIMIT).communicate(timeout=240)
     assert said.strip() == "True"
-    assert list_programs("127.0.0.1", 8000)[-1].command[1:3] == ["-m", "webapp.web_server"]
+    programs = list_programs("127.0.0.1", 8000)
+    assert [one.name for one in programs] == ["train", "film-1", "film-2", "llm-1", "llm-2", "reaper", "web"]
+    assert programs[-1].command[1:3] == ["-m", "webapp.web_server"]
     assert build_config("127.0.0.1", 8000).ws_max_size == 4096
 
 

@@ -172,7 +172,7 @@ class TestAnotherFlow:
         row = stopped_by(upgrade, thoughtful_rounds, kept=1, judge="human")
         assert not upgrades.end_early(row)
 
-    @pytest.mark.parametrize("kept", [1, 3, 4, 6, 7])
+    @pytest.mark.parametrize("kept", [1, pytest.param(3, marks=pytest.mark.exhaustive), 4, 6, 7])
     def test_it_goes_on_under_the_new_flow_with_the_answers_that_fit(self, upgrade, kept) -> None:
         row = stopped_by(upgrade, thoughtful_rounds, kept=kept, judge="human")
         before = {r.pk: (r.kind, r.payload, r.result) for r in row.requests.all()}

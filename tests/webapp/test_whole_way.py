@@ -25,7 +25,7 @@ Vote.objects.update(created_at=timezone.now() - timedelta(seconds=601))
 """
 MADE = """
 from webapp.studies.models import CompletionCode, Question
-study = rows.study(title='A pole that stays up', demonstration=True, task='Cartpole', k=3, n=2, seed=0, practice=True,
+study = rows.study(title='A pole that stays up', demonstration=True, task='Cartpole', k=2, n=2, seed=0, practice=True,
                    most_attempts=3, debriefing='It was about people and robots.')
 Question.objects.create(study=study, text='May you leave?', answers='At any time\\nNever', correct=1)
 CompletionCode.objects.create(study=study, outcome='finished', code='DONE-1')
@@ -47,9 +47,11 @@ out["finished"] = all(person.finished_at for person in [place.participant for pl
 
 @pytest.fixture(scope="module")
 def full_site(tmp_path_factory):
-    """Everything: site, workers and reaper under the supervisor."""
+    """Everything: site, a worker of each kind and reaper under the supervisor."""
     python = short_training.python(tmp_path_factory.mktemp("python"))
-    with serve(tmp_path_factory.mktemp("whole"), ["webapp.supervisor"], python, PREFINE_UNDO_SECONDS="600") as site:
+    with serve(
+        tmp_path_factory.mktemp("whole"), ["tests.webapp.few_workers"], python, PREFINE_UNDO_SECONDS="600"
+    ) as site:
         yield site
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import scipy
 
 # scipy loads scipy.stats on first use, so that web processes that show no results do not load it.
@@ -85,9 +86,8 @@ def power(trials: int, rate: float, alpha: float = 0.05) -> float:
 
     The test rejects for k <= c or k >= n - c, with c the largest k for which 2 P(K <= k | 1/2) <= alpha.
     """
-    rejecting = [k for k in range((trials + 1) // 2) if 2 * scipy.stats.binom.cdf(k, trials, 0.5) <= alpha]
-    if not rejecting:
+    rejecting = np.flatnonzero(2 * scipy.stats.binom.cdf(np.arange((trials + 1) // 2), trials, 0.5) <= alpha)
+    if not rejecting.size:
         return 0.0
     c = rejecting[-1]
-    distribution = scipy.stats.binom(trials, rate)
-    return float(distribution.cdf(c) + distribution.sf(trials - c - 1))
+    return float(scipy.stats.binom.cdf(c, trials, rate) + scipy.stats.binom.sf(trials - c - 1, trials, rate))

@@ -5,9 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.webapp.in_browser.test_accessibility import AXE, RUN
 from tests.webapp.servers import wait_for
-from tests.webapp.sites import WEB_PROCESS, serve
-from tests.webapp.test_accessibility import AXE, RUN
 
 pytestmark = pytest.mark.slow
 
@@ -39,12 +38,6 @@ out["plateau"] = problem_rows.open_judgement(lookup.find_problem("longest-platea
 out["ramp"] = problem_rows.open_judgement(lookup.find_problem("sliding-block"), [
     written("$3.58\\ \\mathrm{m/s}$", "x")] * 2)
 """
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS, PREFINE_UNDO_SECONDS="600") as site:
-        yield site
 
 
 @pytest.fixture(scope="module")

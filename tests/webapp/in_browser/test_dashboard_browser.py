@@ -3,10 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from simulation import catalog
-from tests.webapp.sites import BROWSER, WEB_PROCESS, serve
 
 pytestmark = pytest.mark.slow
 
@@ -28,13 +27,6 @@ events.emit(Experiment.objects.get(), "clip", "2-1 at 10%")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """A server with an experiment that trains."""
-    with serve(tmp_path_factory.mktemp("bench"), WEB_PROCESS) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
 def bench(site):
     """The address of the bench."""
     return f"{site.url}/bench/"
@@ -47,23 +39,21 @@ def experiment(site, bench):
 
 
 @pytest.fixture(scope="module")
-def page(bench, experiment):
+def page(chromium, bench, experiment):
     """A page on which somebody is signed in; fails at the end if the browser complained about anything."""
     complaints = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.set_default_timeout(120_000)
-        page.goto(f"{bench.removesuffix('/bench/')}/admin/login/?next=/bench/")
-        page.fill("[name=username]", "ada")
-        page.fill("[name=password]", "pw")
-        page.click("[type=submit]")
-        page.wait_for_url("**/bench/")
-        page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("response", lambda got: complaints.append(f"{got.status} {got.url}") if got.status >= 400 else None)
-        yield page
-        browser.close()
+    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(120_000)
+    page.goto(f"{bench.removesuffix('/bench/')}/admin/login/?next=/bench/")
+    page.fill("[name=username]", "ada")
+    page.fill("[name=password]", "pw")
+    page.click("[type=submit]")
+    page.wait_for_url("**/bench/")
+    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("response", lambda got: complaints.append(f"{got.status} {got.url}") if got.status >= 400 else None)
+    yield page
+    page.close()
     assert complaints == []
 
 

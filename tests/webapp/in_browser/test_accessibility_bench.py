@@ -1,17 +1,16 @@
 """Staff's pages under /bench/ through axe-core, light on a desktop and dark on a phone."""
 
 import pytest
-from playwright.sync_api import sync_playwright
 
-from tests.webapp.sites import BROWSER, PATIENCE, WEB_PROCESS, serve
-from tests.webapp.test_accessibility import AXE, LOOKS, RUN
+from tests.webapp.in_browser.test_accessibility import AXE, LOOKS, RUN
+from tests.webapp.sites import PATIENCE
 from webapp.bench.urls import urlpatterns
 
 pytestmark = pytest.mark.slow
 
 PAGES = """
 from django.conf import settings
-from django.test import Client
+from django.test import Client, override_settings
 from django.urls import reverse
 from tests.webapp import arms_study, bench_rows, finished_study, poll_rows, questionnaire_rows
 from webapp.archive.models import Export
@@ -22,7 +21,8 @@ from webapp.studies.models import Question, Study
 ada, client = bench_rows.create_staff(), Client()
 client.force_login(ada)
 out["cookie"] = {"name": settings.SESSION_COOKIE_NAME, "value": client.cookies[settings.SESSION_COOKIE_NAME].value}
-cast = finished_study.create_finished_study()
+with override_settings(UNDO_SECONDS=0):
+    cast = finished_study.create_finished_study()
 done, training = bench_rows.create_finished_experiment(failed=(1,)), bench_rows.create_training_experiment()
 failed, learned = bench_rows.create_finished_experiment(n=1), bench_rows.create_learned_experiment()
 Experiment.objects.filter(pk=failed.pk).update(status="failed")
@@ -172,22 +172,14 @@ def test_every_address_is_looked_at_or_is_no_page():
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def pages(site):
+def pages(chromium, site):
     """A signed-in browser's page, and the addresses by name."""
     made = site.python(PAGES)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        context = browser.new_context(reduced_motion="reduce")
-        context.set_default_timeout(PATIENCE)
-        context.add_cookies([{**made["cookie"], "url": site.url}])
-        yield context.new_page(), {name: site.url + path for name, path in made["pages"].items()}
-        browser.close()
+    context = chromium.new_context(reduced_motion="reduce")
+    context.set_default_timeout(PATIENCE)
+    context.add_cookies([{**made["cookie"], "url": site.url}])
+    yield context.new_page(), {name: site.url + path for name, path in made["pages"].items()}
+    context.close()
 
 
 MOST_USED = ("bench:index", "bench:study", "bench:study_step", "bench:experiment", "comparisons:comparison")

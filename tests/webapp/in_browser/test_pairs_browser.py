@@ -6,17 +6,19 @@ import asyncio
 import os
 import random
 import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from playwright.async_api import Page as AsyncPage
 from playwright.async_api import async_playwright
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from teachers.noisy import Teacher, compare
 from tests import short_training
 from tests.webapp.servers import processes
-from tests.webapp.sites import BROWSER, WEB_PROCESS, Site, serve
+from tests.webapp.sites import BROWSER, Site, serve
 
 pytestmark = pytest.mark.slow
 
@@ -82,18 +84,11 @@ for session in PairSession.objects.filter(status="open").select_related("request
 """
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    with serve(tmp_path_factory.mktemp("pairs"), WEB_PROCESS) as site:
-        yield site
-
-
 @pytest.fixture
-def context():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**BROWSER)
-        yield browser.new_context()
-        browser.close()
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context()
+    yield context
+    context.close()
 
 
 def is_shown(page: Page) -> None:
@@ -238,7 +233,8 @@ def test_twenty_people_share_the_pairs_of_one_experiment(tmp_path_factory) -> No
     python = short_training.python(tmp_path_factory.mktemp("python"))
     with serve(tmp_path_factory.mktemp("crowd"), ["webapp.supervisor"], python, PREFINE_UNDO_SECONDS="1") as site:
         made = site.python(begin(TWENTY, QUERIES))
-        crowd = asyncio.run(meet(site, made["addresses"]))
+        with ThreadPoolExecutor() as apart:  # the browser of the other tests has this thread's event loop
+            crowd = apart.submit(asyncio.run, meet(site, made["addresses"])).result()
         told = site.python(OUTCOME)
     assert (told["status"], told["error"]) == ("finished", "")
     assert told["labels"][-1] == QUERIES and told["learned"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright
 
-from tests.webapp.sites import WHOLE_BROWSER, Site, serve
+from tests.webapp.sites import WHOLE_BROWSER, Site
 
 pytestmark = pytest.mark.slow
 
@@ -28,29 +28,27 @@ out["without"] = other.get_absolute_url()
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    data = tmp_path_factory.mktemp("notices")
-    module = ["uvicorn", "webapp.asgi:application", "--lifespan", "off"]
-    with serve(data, module, PREFINE_EMAIL_URL="smtp://127.0.0.1:9") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def paths(site: Site) -> dict[str, str]:
     return site.python(PEOPLE)
 
 
+@pytest.fixture(scope="module")
+def whole_chromium(playwright: Playwright) -> Iterator[Browser]:
+    """With notifications."""
+    browser = playwright.chromium.launch(**WHOLE_BROWSER)
+    yield browser
+    browser.close()
+
+
 @pytest.fixture
-def page(site: Site, paths: dict[str, str]) -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**WHOLE_BROWSER)
-        context = browser.new_context(base_url=site.url, timezone_id="Asia/Tokyo")
-        context.set_default_timeout(WAIT)
-        context.grant_permissions(["notifications"])
-        opened = context.new_page()
-        opened.goto(paths["path"])
-        yield opened
-        browser.close()
+def page(site: Site, paths: dict[str, str], whole_chromium: Browser) -> Iterator[Page]:
+    context = whole_chromium.new_context(base_url=site.url, timezone_id="Asia/Tokyo")
+    context.set_default_timeout(WAIT)
+    context.grant_permissions(["notifications"])
+    opened = context.new_page()
+    opened.goto(paths["path"])
+    yield opened
+    context.close()
 
 
 def test_a_push_shows_a_notification_and_a_failed_subscription_says_what_remains(page: Page, site: Site) -> None:

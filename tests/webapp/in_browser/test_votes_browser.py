@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp.servers import wait_for
-from tests.webapp.sites import WEB_PROCESS, serve
 
 pytestmark = pytest.mark.slow
 
@@ -35,12 +34,6 @@ SAID = """
 from webapp.votes.models import Vote
 out["votes"] = [[v.choice, v.strength, v.client] for v in Vote.objects.order_by("pk")]
 """
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS) as site:
-        yield site
 
 
 def test_two_people_vote_by_keyboard_and_by_touch(visit, site):

@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.webapp import studio_people as scripts
-from tests.webapp.sites import WEB_PROCESS, serve
 from tests.webapp.studio_people import PEOPLE, STATES, confirmable, standing
 
 pytestmark = pytest.mark.slow
@@ -15,13 +14,6 @@ VIDEO = re.compile(r"/clip/[^/]+/(\?again=\d+)?$")
 STILL = re.compile(r"/clip/[^/]+/poster/$")
 TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
 PAUSED = "[...document.querySelectorAll('.tile video')].map((video) => video.paused)"
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The web process alone, on rows."""
-    with serve(tmp_path_factory.mktemp("site"), WEB_PROCESS, PREFINE_UNDO_SECONDS="600") as site:
-        yield site
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +129,7 @@ def test_a_clip_that_the_browser_stops_runs_again(site, visit, people):
 
 
 def test_help_by_key(site, visit, people):
-    page = visit(people["review"].pop()["address"])
+    page = visit(people["review"].pop()["address"], reduced_motion="reduce")
     page.keyboard.press("?")
     expect(page.get_by_role("heading", name="How this works")).to_be_visible()
     page.keyboard.press("1")
@@ -223,7 +215,7 @@ def test_offline_and_back(site, visit, people):
 
 @pytest.mark.parametrize("status", [pytest.param(500, marks=pytest.mark.exhaustive), 503])
 def test_a_page_says_that_its_questions_are_refused_and_that_they_are_answered_again(visit, people, status):
-    page = visit(people["review"].pop()["address"])
+    page = visit(people["review"].pop()["address"], reduced_motion="reduce")
     page.keyboard.press("1")
     banner = page.locator("#connection")
     page.route("**/live/**", lambda route: route.fulfill(status=status, body="no"))
@@ -256,7 +248,7 @@ def test_waiting_gives_way_to_the_videos(site, visit, people):
 
 @pytest.mark.parametrize("state", STATES)
 def test_every_page_fits_every_width(visit, people, state):
-    page = visit(people[state][-1]["address"])
+    page = visit(people[state][-1]["address"], reduced_motion="reduce")
     for width in (320, 390, 820, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_timeout(100)
@@ -297,7 +289,7 @@ def test_on_a_phone_only_what_is_in_view_counts(site, visit, people):
 @pytest.mark.parametrize("size", [pytest.param((390, 844), marks=pytest.mark.exhaustive), (360, 640)])
 def test_the_dock_of_a_phone_leaves_two_thirds_to_the_video(visit, people, size):
     phone = {"viewport": {"width": size[0], "height": size[1]}, "has_touch": True, "is_mobile": True}
-    page = visit(people["review"][-1]["address"], **phone)
+    page = visit(people["review"][-1]["address"], reduced_motion="reduce", **phone)
     expect(page.locator("#reason")).to_have_text("Choose the best and the worst video first")
     ordinary = page.evaluate(scripts.DOCK)
     page.locator("#clip-A .pick.best").tap()
