@@ -21,7 +21,6 @@ from tests.webapp.fake_workers import create_experiment, do_work, find_job, star
 from tests.webapp.servers import ROOT, have_ended, processes, wait_for
 from trainer import launch
 from trainer.checkpoint import load_policy
-from trainer.evaluation import evaluate
 from trainer.records import WARM, read_progress
 from trainer.sac import SimbaPolicy
 from webapp.base.store import store
@@ -69,10 +68,9 @@ class TestReal:
             archive.extractall(folder)
         (made,) = folder.iterdir()
         assert (made / "reward.py").read_text() == row.winner.source
-        found, _ = evaluate(made / "policy.pt", [0], 1)
         command = [sys.executable, str(made / "run.py")]
         said = subprocess.run(command, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True).stdout
-        assert found.task == "Cartpole" and said.startswith("Cartpole: mean of the metric over ")
+        assert said.startswith("Cartpole: mean of the metric over ")
 
     @pytest.mark.exhaustive
     def test_rda_trains_with_sac_and_goes_on_from_its_best_policy(self) -> None:
