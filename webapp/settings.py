@@ -17,7 +17,6 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
-from django.templatetags.static import static
 from environ import FileAwareEnv
 from environ.fileaware_mapping import FileAwareMapping
 
@@ -91,9 +90,7 @@ CSRF_TRUSTED_ORIGINS = env.list("PREFINE_ORIGINS", default=[f"{_site.scheme}://{
 """Behind a proxy that ends TLS, forms come from https:// and arrive as http://."""
 
 INSTALLED_APPS = [
-    "unfold",
-    "unfold.contrib.filters",
-    "django.contrib.admin.apps.SimpleAdminConfig",  # only a site needs its pages, which webapp/urls.py loads
+    "webapp.bench.admin_config.SetUpConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -243,37 +240,7 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
     }
 }
-"""No page runs inline scripts or asks another host; webapp/base/csp.py allows the studio's style sheets, and more
-in the admin."""
-UNFOLD = {
-    "SITE_TITLE": "Prefine",
-    "SITE_HEADER": "Prefine",
-    "SITE_SUBHEADER": "Configuration",
-    "SITE_SYMBOL": "tune",
-    "SITE_URL": "/bench/",
-    "SHOW_VIEW_ON_SITE": False,
-    "BORDER_RADIUS": "8px",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("bench/favicon.svg")}],
-    "STYLES": [lambda request: static("bench/admin.css")],
-    "SCRIPTS": [lambda request: static("bench/admin.js")],
-    "COLORS": {
-        "primary": {
-            "50": "#f3f4fe",
-            "100": "#e6e9fb",
-            "200": "#ced4f7",
-            "300": "#a3b0ff",
-            "400": "#8592ee",
-            "500": "#6a78dd",
-            "600": "#3d4fc4",
-            "700": "#2d3ca3",
-            "800": "#27347f",
-            "900": "#262b4d",
-            "950": "#181b33",
-        }
-    },
-    "LOGIN": {"form": "webapp.accounts.forms.LoginForm"},
-    "SIDEBAR": {"navigation": "webapp.bench.admin.experiments.build_navigation"},
-}
+"""No page runs inline scripts or asks another host; webapp/base/csp.py allows the studio's style sheets."""
 LANGUAGE_CODE = "en"
 LANGUAGES = [
     ("en", "English"),

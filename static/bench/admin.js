@@ -67,8 +67,11 @@ document.addEventListener("formset:added", tell);
 document.addEventListener("DOMContentLoaded", tell);
 document.addEventListener("DOMContentLoaded", offerAll);
 
-// An arm that is added gets the next free letter as its name.
+// An arm or a question that is added comes after the others; an arm gets the next free letter as its name.
 document.addEventListener("formset:added", ({ target, detail }) => {
+  const place = target.querySelector('[name$="-position"]');
+  const places = [...document.querySelectorAll(`[name^="${detail.formsetName}-"][name$="-position"]`)];
+  if (place) place.value = Math.max(-1, ...places.filter((one) => one !== place && !one.name.includes("__prefix__")).map((one) => Number(one.value))) + 1;
   const name = detail.formsetName === "arms" && target.querySelector('[name$="-name"]');
   if (!name || name.value) return;
   const taken = [...document.querySelectorAll('[name^="arms-"][name$="-name"]')].map((input) => input.value.trim());
@@ -78,14 +81,9 @@ document.addEventListener("formset:added", ({ target, detail }) => {
 // A form that is refused shows its first error: what hides the field is opened, and the field gets the focus.
 addEventListener("load", () => {
   const field = document.querySelector('#content-main [aria-invalid="true"]');
-  const place = field || document.querySelector("[data-inline-type] .errornote");
+  const place = field || document.querySelector("[data-inline-type] .errorlist");
   if (!place) return;
   for (let folded = place.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
-  const tab = place.closest(".tab-wrapper");
-  if (tab) {
-    const tabs = [...tab.parentElement.querySelectorAll(":scope > .tab-wrapper")];
-    tab.parentElement.querySelectorAll("nav a")[tabs.indexOf(tab)]?.click();
-  }
   requestAnimationFrame(() => {
     field?.focus({ preventScroll: true });
     place.scrollIntoView({ block: "center" });
@@ -106,11 +104,12 @@ document.addEventListener("click", ({ target }) => {
   if (!written) box.setSelectionRange(box.value.length - value.length, box.value.length);
 });
 
-// Names for parts of Unfold's pages that have none: the sidebar, what scrolls, the column for removal in inline forms.
-document.addEventListener("DOMContentLoaded", () => {
-  document.getElementById("nav-sidebar-inner")?.setAttribute("aria-label", "Pages");
-  for (const box of document.querySelectorAll("main [data-simplebar]")) {
-    box.dataset.simplebarAriaLabel = (box.closest("[data-inline-type]")?.querySelector("h2") || document.querySelector("h1")).textContent.trim();
-  }
-  for (const head of document.querySelectorAll("[data-inline-type] thead th:last-child")) if (!head.textContent.trim()) head.textContent = "Remove";
+// The choices of a filter close when one clicks beside them or presses Escape.
+const closeFilters = (except) => { for (const open of document.querySelectorAll(".list-filters details[open]")) open.open = open === except; };
+document.addEventListener("click", ({ target }) => closeFilters(target.closest(".list-filters details")));
+document.addEventListener("keydown", ({ key }) => {
+  const open = key === "Escape" && document.querySelector(".list-filters details[open]");
+  if (!open) return;
+  closeFilters();
+  open.querySelector("summary").focus();
 });

@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import re
 import threading
 
 import pytest
@@ -39,7 +40,9 @@ def test_the_key_is_kept_and_never_shown(staff):
 def test_a_key_typed_into_a_refused_form_is_not_lost_silently(staff, caplog):
     add = reverse("admin:experiments_languagemodel_add")
     flag = '<input type="hidden" name="key_typed" value="1"'
-    assert flag not in staff.get(add).content.decode()
+    page = staff.get(add).content.decode()
+    untouched = re.search('name="key_typed" value="([^"]*)"', page)[1]
+    assert untouched != "1"
     refused = [
         staff.post(add, model_form(model="", api_key=KEY)),
         staff.post(add, model_form(key_typed="1")),
@@ -57,6 +60,8 @@ def test_a_key_typed_into_a_refused_form_is_not_lost_silently(staff, caplog):
     staff.post(page, model_form(name="renamed", key_typed="1", forget_key="on"))
     model.refresh_from_db()
     assert (model.name, model.api_key) == ("renamed", "")
+    staff.post(add, model_form(name="without", key_typed=untouched))
+    assert LanguageModel.objects.filter(name="without", api_key="").exists()
     recorded = json.dumps([entry.detail for entry in AuditEntry.objects.all()])
     assert "Name" in recorded and "typed" not in recorded
     assert KEY not in recorded + caplog.text

@@ -166,9 +166,7 @@ def test_sets_are_uploaded_and_downloaded_in_the_admin(admin_client, problems):
     assert exported["Content-Type"] == "application/zip"
     Problem.objects.all().delete()
     form = admin_client.get("/admin/problems/problem/upload/").content.decode()
-    assert 'aria-label="Choose file to upload"' in form, (
-        "Unfold's script writes the file's name there, and fails without"
-    )
+    assert '<input type="file" name="file"' in form
     upload = SimpleUploadedFile("problems.zip", exported.content)
     assert admin_client.post("/admin/problems/problem/upload/", {"file": upload}).status_code == 302
     assert Problem.objects.count() == 2

@@ -25,7 +25,8 @@ worker_ready.connect(lambda **_: os.kill(os.getpid(), signal.SIGTERM), weak=Fals
 try:
     ManagementUtility(["manage.py", "worker", "llm"]).execute()
 except SystemExit as end:
-    print(end.code, sorted({"celery.bin", "unfold.admin", "webapp.bench.admin", "webapp.urls"} & set(sys.modules)))
+    pages = {"webapp.bench.admin", "webapp.bench.admin_site", "webapp.urls"}
+    print(end.code, sorted({"celery.bin", *pages} & set(sys.modules)))
 """
 """Started as it is for work, and told to end as soon as it is ready."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import ValidationError
-from unfold.forms import AuthenticationForm
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from webapp.accounts import twofactor
 
@@ -23,13 +22,13 @@ LOST_SEED = (
 )
 
 
-class LoginForm(AuthenticationForm):
+class LoginForm(AdminAuthenticationForm):
     code = forms.CharField(
         required=False,
         max_length=24,
         label="Code",
         help_text="Six digits from your authenticator app, or a recovery code. Empty if you have set up neither.",
-        widget=UnfoldAdminTextInputWidget(attrs=CODE_WIDGET),
+        widget=forms.TextInput(CODE_WIDGET),
     )
 
     def confirm_login_allowed(self, user: User) -> None:

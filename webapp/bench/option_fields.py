@@ -10,7 +10,6 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from unfold.widgets import UnfoldAdminTextareaWidget
 
 from llm.method import Method, Option
 from llm.methods import OFFERED
@@ -22,7 +21,7 @@ class OptionsField(forms.CharField):
     """Lines of text in the form, a dictionary in the row, whose clean() checks names and values."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}), **kwargs)
+        super().__init__(required=False, widget=forms.Textarea({"rows": 3}), **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
         return (

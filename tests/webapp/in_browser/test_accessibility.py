@@ -279,14 +279,18 @@ def staff(chromium, site):
 
 
 def find_violations(context, site, addresses, looks):
+    """What axe-core finds, and what the browser itself complains about: the policy allows nothing inline."""
     page = context.new_page()
-    found = {}
+    found, complaints = {}, []
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
     for name, address in addresses.items():
         for look in looks:
-            show_look(page, look)  # before the page is loaded: the admin reads the colour scheme once
+            show_look(page, look)
             assert page.goto(site.url + address).status == 200, name
             page.evaluate(AXE)
-            found[f"{name}, {look}"] = page.evaluate(RUN)
+            found[f"{name}, {look}"] = [*page.evaluate(RUN), *complaints]
+            complaints.clear()
             page.set_viewport_size({"width": 390, "height": 800})
             if page.evaluate("document.documentElement.scrollWidth") > 390:
                 found[f"{name}, {look}"].append("the page scrolls sideways")

@@ -49,9 +49,10 @@ def page(chromium, bench, experiment):
     page.fill("[name=password]", "pw")
     page.click("[type=submit]")
     page.wait_for_url("**/bench/")
-    page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("response", lambda got: complaints.append(f"{got.status} {got.url}") if got.status >= 400 else None)
+    seen = page.context  # also of windows that the page opens
+    seen.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)
+    seen.on("weberror", lambda failed: complaints.append(str(failed.error)))
+    seen.on("response", lambda got: complaints.append(f"{got.status} {got.url}") if got.status >= 400 else None)
     yield page
     page.close()
     assert complaints == []
@@ -193,11 +194,49 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
     expect(preset).to_have_value("quick")
 
 
+def test_a_language_model_is_added_in_a_window_beside_an_experiments_form(site, page):
+    page.goto(f"{site.url}/admin/experiments/experiment/add/")
+    with page.expect_popup() as opened:
+        page.get_by_title("Add another language model").first.click()
+    window = opened.value
+    for name, value in (("name", "Beside"), ("base_url", "http://127.0.0.1:9/v1"), ("model", "m")):
+        window.locator(f"[name={name}]").fill(value)
+    window.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("[name=model] option:checked")).to_have_text("Beside")
+
+
+def test_a_list_is_searched_filtered_and_sorted(site, page):
+    page.goto(f"{site.url}/admin/experiments/experiment/")
+    rows = page.locator("#result_list tbody tr")
+    page.get_by_label("Search").fill("no experiment is called so")
+    page.get_by_role("button", name="Search").click()
+    expect(page.get_by_text("No experiments match.")).to_be_visible()
+    page.get_by_role("link", name="Show all").last.click()
+    expect(rows).not_to_have_count(0)
+    filters = page.get_by_role("navigation", name="Filters")
+    failed = filters.get_by_role("link", name="Stopped by a failure")
+    filters.get_by_text("Status", exact=True).click()
+    failed.click()
+    expect(filters.get_by_text("Status: Stopped by a failure")).to_be_visible()
+    expect(rows).to_have_count(0)
+    filters.get_by_role("link", name="Show all").click()
+    expect(rows).not_to_have_count(0)
+    filters.get_by_text("Status", exact=True).click()
+    expect(failed).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(failed).to_be_hidden()
+    page.get_by_label("Select all objects on this page").check()
+    expect(page.locator("tr.selected")).to_have_count(rows.count())
+    page.locator("thead").get_by_role("link", name="Name", exact=True).click()
+    expect(page.get_by_role("link", name="Toggle sorting")).to_have_count(2)
+
+
 def test_an_arm_that_is_added_tells_of_its_own_method(site, page):
     page.goto(f"{site.url}/admin/studies/study/add/")
     page.get_by_text("Add another Arm").click()
     expect(page.locator("[name=arms-0-name]")).to_have_value("A")
     expect(page.locator("[name=arms-1-name]")).to_have_value("B")
+    expect(page.locator("[name=arms-1-position]")).to_have_value("1")
     page.locator("[name=arms-1-method]").focus()
     page.locator("[name=arms-1-method]").select_option("rda_judged")
     expect(page.locator("[name=arms-1-k]")).to_have_value("4")

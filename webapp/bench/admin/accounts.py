@@ -9,18 +9,16 @@ import django_otp.plugins.otp_totp.admin  # noqa: F401
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
-from unfold.admin import ModelAdmin
-from unfold.decorators import display
-from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
-from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminSelectWidget
 
 from webapp.accounts import roles, twofactor
 from webapp.audit import record
+from webapp.bench.admin.pages import BenchAdmin
 
 admin.site.unregister([Group, User, TOTPDevice, StaticDevice])  # keys and codes are in no list
 
@@ -28,11 +26,11 @@ admin.site.unregister([Group, User, TOTPDevice, StaticDevice])  # keys and codes
 class RoleFields(forms.Form):
     """The role of an account; its flags and groups are set when the account is saved."""
 
-    role = forms.ChoiceField(choices=roles.Role.choices, initial=roles.Role.VIEWER, widget=UnfoldAdminSelectWidget)
+    role = forms.ChoiceField(choices=roles.Role.choices, initial=roles.Role.VIEWER)
     extra_rights = forms.MultipleChoiceField(
         required=False,
         label="Also may",
-        widget=UnfoldAdminCheckboxSelectMultipleWidget,
+        widget=forms.CheckboxSelectMultiple,
         help_text="For viewers and experimenters; administrators may do all of it.",
     )
 
@@ -59,20 +57,20 @@ class AccountForm(RoleFields, UserChangeForm):
         return data
 
 
-class NewAccountForm(RoleFields, UserCreationForm):
+class NewAccountForm(RoleFields, AdminUserCreationForm):
     pass
 
 
 @admin.register(User)
-class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
+class StaffAdmin(BenchAdmin, UserAdmin):
     form = AccountForm
     add_form = NewAccountForm
-    change_password_form = AdminPasswordChangeForm
+    add_form_template = "admin/change_form.html"
     fieldsets = [
         (None, {"fields": ["username", "password", "email"]}),
         ("Access", {"fields": ["is_active", "role", "extra_rights"]}),
     ]
-    add_fieldsets = [  # type: ignore[assignment]
+    add_fieldsets = [
         (None, {"fields": ["username", "usable_password", "password1", "password2"]}),
         ("Access", {"fields": ["role", "extra_rights"]}),
     ]
@@ -81,11 +79,11 @@ class StaffAdmin(UserAdmin, ModelAdmin):  # type: ignore[misc]
     filter_horizontal = []
     actions = ["reset_two_factor"]
 
-    @display(description="role")
+    @admin.display(description="role")
     def role(self, user: User) -> str:
         return roles.get_role(user).label.partition(":")[0]
 
-    @display(description="two-factor", boolean=True)
+    @admin.display(description="two-factor", boolean=True)
     def two_factor(self, user: User) -> bool:
         return twofactor.find_app(user) is not None
 

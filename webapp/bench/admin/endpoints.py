@@ -2,15 +2,15 @@ from __future__ import annotations
 
 from django.contrib import admin
 from django.http import HttpRequest
-from unfold.admin import ModelAdmin
 
 from webapp.base.database import read_now
+from webapp.bench.admin.pages import BenchAdmin
 from webapp.endpoints.models import Endpoint
 from webapp.endpoints.shared_gate import measure_use
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(ModelAdmin):
+class EndpointAdmin(BenchAdmin):
     """Limits of an address that all experiments share."""
 
     list_display = ("address", "requests_per_minute", "tokens_per_minute", "now")

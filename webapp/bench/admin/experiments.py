@@ -1,4 +1,4 @@
-"""Configuration of language models and experiments, and the sidebar of the admin."""
+"""Configuration of language models and experiments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from django import forms
-from django.apps import apps
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
@@ -14,10 +13,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin
-from unfold.decorators import display
-from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanSwitchWidget
 
+from webapp.bench.admin.pages import BenchAdmin, render_state
 from webapp.bench.form_fields import set_choices
 from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_judge_options
@@ -26,74 +23,6 @@ from webapp.experiments.defaults import find_environment_model
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.experiments.seeds import find_next_seed
 from webapp.studies.assigning import find_participants
-
-STATUS_LABELS = {
-    "draft": "info",
-    "running": "primary",
-    "waiting": "warning",
-    "failed": "danger",
-    "cancelled": "default",
-    "finished": "success",
-}
-
-
-def build_navigation(request: HttpRequest) -> list[dict[str, Any]]:
-    """The sidebar, with the pages that this person may see."""
-
-    def item(title: str, icon: str, url: str) -> dict[str, Any]:
-        return {"title": title, "icon": icon, "link": reverse(url)}
-
-    def list_page(title: str, icon: str, app: str, model: str) -> list[dict[str, Any]]:
-        kinds = [f"{app}.{kind}_{model}" for kind in ("view", "change")]
-        known = admin.site.is_registered(apps.get_model(app, model))
-        if not known or not any(request.user.has_perm(kind) for kind in kinds):
-            return []
-        return [item(title, icon, f"admin:{app}_{model}_changelist")]
-
-    audit = [item("Audit log", "history", "audit:index")] if request.user.has_perm("audit.view_entry") else []
-    return [
-        {
-            "items": [
-                item("Bench", "timeline", "bench:index"),
-                item("Comparisons", "leaderboard", "comparisons:index"),
-                item("Tasks", "smart_toy", "bench:tasks"),
-            ]
-        },
-        {
-            "title": "Set up",
-            "items": [
-                *list_page("Experiments", "science", "experiments", "experiment"),
-                *list_page("Studies", "groups", "studies", "study"),
-                *list_page("Problems", "function", "problems", "problem"),
-                *list_page("Votes", "balance", "votes", "poll"),
-                *list_page("Language models", "chat", "experiments", "languagemodel"),
-                *list_page("Endpoints", "speed", "endpoints", "endpoint"),
-                *list_page("Staff", "badge", "auth", "user"),
-                item("Your account", "key", "account:account"),
-            ],
-        },
-        {
-            "title": "Look up",
-            "collapsible": True,
-            "items": [
-                *list_page("Iterations", "replay", "experiments", "iteration"),
-                *list_page("Candidates", "functions", "experiments", "candidate"),
-                *list_page("Requests", "swap_horiz", "experiments", "request"),
-                *list_page("Jobs", "work", "experiments", "job"),
-                *list_page("Runs", "model_training", "experiments", "run"),
-                *list_page("Model calls", "forum", "experiments", "modelcall"),
-                *list_page("Events", "list", "experiments", "event"),
-                *list_page("Clips", "movie", "experiments", "clip"),
-                *list_page("Comparison plans", "difference", "comparisons", "comparison"),
-                *list_page("Participants", "person", "studies", "participant"),
-                *list_page("Screenings", "visibility", "review", "screening"),
-                *list_page("Votes of participants", "how_to_vote", "review", "vote"),
-                *list_page("Judged trials", "checklist", "review", "trial"),
-                *list_page("Notices", "notifications", "notices", "notice"),
-                *audit,
-            ],
-        },
-    ]
 
 
 def _copy_settings(public_id: str) -> dict[str, Any]:
@@ -138,7 +67,7 @@ class ExperimentForm(LoopForm):
 
 
 @admin.register(Experiment)
-class ExperimentAdmin(ModelAdmin):
+class ExperimentAdmin(BenchAdmin):
     form = ExperimentForm
     fieldsets = [
         (None, {"fields": ["name"]}),
@@ -153,14 +82,15 @@ class ExperimentAdmin(ModelAdmin):
     list_filter = ["status", "task", "method", "judge"]
     search_fields = ["name", "public_id"]
     actions = ["start", "pause", "resume", "cancel"]
-    change_form_outer_before_template = "admin/experiment_live.html"  # type: ignore[assignment]
+    above_form = "admin/experiment_live.html"
 
-    @display(description="status", label=STATUS_LABELS)
-    def state(self, experiment: Experiment) -> tuple[str, str]:
-        text = "Paused" if experiment.paused else experiment.get_status_display()
-        return experiment.status, text
+    @admin.display(description="status", ordering="status")
+    def state(self, experiment: Experiment) -> SafeString:
+        if experiment.paused:
+            return render_state("paused", "Paused")
+        return render_state(experiment.status, experiment.get_status_display())
 
-    @display(description="live page")
+    @admin.display(description="live page")
     def live_link(self, experiment: Experiment) -> SafeString:
         return format_html('<a href="{}">Open</a>', reverse("bench:experiment", args=[experiment.public_id]))
 
@@ -248,10 +178,10 @@ class LanguageModelForm(forms.ModelForm):
         label="API key",
         required=False,
         max_length=300,
-        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "off"}),
+        widget=forms.PasswordInput({"autocomplete": "off"}),
         help_text="Kept on this server and never shown again. Leave empty to keep what is stored.",
     )
-    forget_key = forms.BooleanField(label="Forget the stored key", required=False, widget=UnfoldBooleanSwitchWidget)
+    forget_key = forms.BooleanField(label="Forget the stored key", required=False)
     key_typed = forms.BooleanField(required=False, widget=forms.HiddenInput)
     """A key was typed into this form, which was refused. The key itself is in no page."""
 
@@ -274,7 +204,7 @@ class LanguageModelForm(forms.ModelForm):
 
     def full_clean(self) -> None:
         """Have a typed key typed again if the form is refused: no page holds it, and saving would lose it."""
-        typed, lost = bool(self.data.get("api_key")), bool(self.data.get("key_typed"))
+        typed, lost = bool(self.data.get("api_key")), self.data.get("key_typed") == "1"
         self.initial["key_typed"] = lost  # it is no change of the model
         super().full_clean()
         if not self.data.get("forget_key") and ((typed and self.errors) or (lost and not typed)):
@@ -298,7 +228,7 @@ class LanguageModelForm(forms.ModelForm):
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(ModelAdmin):
+class LanguageModelAdmin(BenchAdmin):
     form = LanguageModelForm
     fieldsets = [
         (None, {"fields": ["name", "kind"]}),
@@ -313,16 +243,16 @@ class LanguageModelAdmin(ModelAdmin):
         ("Limits", {"fields": ["concurrency", "timeout", "context_tokens"]}),
     ]
     list_display = ["name", "kind", "model", "address", "key"]
-    change_form_outer_before_template = "admin/test_connection.html"  # type: ignore[assignment]
+    above_form = "admin/test_connection.html"
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"kind": LanguageModel.Kind.OPENAI, **super().get_changeform_initial_data(request)}
 
-    @display(description="address", ordering="base_url")
+    @admin.display(description="address", ordering="base_url")
     def address(self, model: LanguageModel) -> str:
         return model.base_url
 
-    @display(description="key", boolean=True)
+    @admin.display(description="key", boolean=True)
     def key(self, model: LanguageModel) -> bool:
         return bool(model.api_key)
 

@@ -7,21 +7,19 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
-from unfold.admin import ModelAdmin
-from unfold.contrib.filters.admin import RelatedDropdownFilter
-from unfold.decorators import display
 
+from webapp.bench.admin.pages import BenchAdmin
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Iteration, Job, ModelCall, Request, Run
 
 
-class ReadOnlyAdmin(ModelAdmin):
+class ReadOnlyAdmin(BenchAdmin):
     """Rows that the loop writes; the admin shows them, the newest first."""
 
     ordering = ["-pk"]
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         """Without the history of a person's changes: nobody changes them."""
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "show_history": False}
+        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "no_history": True}
         return super().change_view(request, object_id, *args, **kwargs)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -43,7 +41,7 @@ class IterationAdmin(ReadOnlyAdmin):
 @admin.register(Candidate)
 class CandidateAdmin(ReadOnlyAdmin):
     list_display = ["key", "experiment", "status", "return_to_score", "reason"]
-    list_filter = ["status", ("iteration__experiment", RelatedDropdownFilter)]
+    list_filter = ["status", "iteration__experiment"]
     list_select_related = ["iteration__experiment"]
     search_fields = ["source", "reason"]
     exclude = ["trace", "metric_trace"]  # the bench draws them
@@ -51,7 +49,7 @@ class CandidateAdmin(ReadOnlyAdmin):
     def experiment(self, candidate: Candidate) -> Experiment:
         return candidate.iteration.experiment
 
-    @display(description="RTS", ordering="rts")
+    @admin.display(description="RTS", ordering="rts")
     def return_to_score(self, candidate: Candidate) -> float | None:
         return candidate.rts
 
@@ -59,7 +57,7 @@ class CandidateAdmin(ReadOnlyAdmin):
 @admin.register(Request)
 class RequestAdmin(ReadOnlyAdmin):
     list_display = ["experiment", "step", "slot", "kind", "status", "created_at", "finished_at"]
-    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
+    list_filter = ["kind", "status", "experiment"]
     list_select_related = ["experiment"]
     search_fields = ["fingerprint", "error"]
 
@@ -67,7 +65,7 @@ class RequestAdmin(ReadOnlyAdmin):
 @admin.register(Job)
 class JobAdmin(ReadOnlyAdmin):
     list_display = ["__str__", "experiment", "status", "owner", "attempt", "heartbeat", "error"]
-    list_filter = ["kind", "status", ("experiment", RelatedDropdownFilter)]
+    list_filter = ["kind", "status", "experiment"]
     list_select_related = ["experiment"]
     search_fields = ["owner", "error"]
 
@@ -80,7 +78,7 @@ class RunAdmin(ReadOnlyAdmin):
     def experiment(self, run: Run) -> Experiment:
         return run.request.experiment
 
-    @display(description="worlds with NaN")
+    @admin.display(description="worlds with NaN")
     def broken_worlds(self, run: Run) -> int:
         return run.nan_worlds
 
@@ -110,6 +108,6 @@ class ModelCallAdmin(ReadOnlyAdmin):
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
     list_display = ["created_at", "experiment", "kind", "public", "text"]
-    list_filter = ["kind", "public", ("experiment", RelatedDropdownFilter)]
+    list_filter = ["kind", "public", "experiment"]
     list_select_related = ["experiment"]
     search_fields = ["text"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from webapp.bench.admin.loop_rows import ReadOnlyAdmin
 from webapp.notices.models import Notice
@@ -12,5 +11,5 @@ from webapp.notices.models import Notice
 @admin.register(Notice)
 class NoticeAdmin(ReadOnlyAdmin):
     list_display = ["participant", "kind", "channel", "due_at", "sent_at", "dropped", "attempts", "error"]
-    list_filter = ["kind", "channel", "dropped", ("participant__study", RelatedDropdownFilter)]
+    list_filter = ["kind", "channel", "dropped", "participant__study"]
     list_select_related = ["participant"]

@@ -9,19 +9,17 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AdminFileWidget
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import FileField, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import URLPattern, path, reverse
-from unfold.admin import ModelAdmin, StackedInline, TabularInline
-from unfold.decorators import action
-from unfold.forms import PaginationInlineFormSet
-from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from webapp.base import zips
 from webapp.base.uses import describe_uses
+from webapp.bench.admin.pages import BenchAdmin
 from webapp.problems import exchange, markdown, missing_files
 from webapp.problems.files import respond_with_file
 from webapp.problems.lines import ExactTextField
@@ -40,7 +38,7 @@ class FileLink:
         return self.name
 
 
-class AttachmentWidget(UnfoldAdminFileFieldWidget):
+class AttachmentWidget(AdminFileWidget):
     """Links to the view of this admin, because media have no public address."""
 
     def format_value(self, value: Any) -> Any:
@@ -52,7 +50,7 @@ SHOWN_FIELDS = {"file", "name", "caption"}
 """The fields of an attachment that pages show."""
 
 
-class AttachmentForms(PaginationInlineFormSet):
+class AttachmentForms(forms.BaseInlineFormSet):
     def clean(self) -> None:
         super().clean()
         changed = [form.instance for form in self.initial_forms if not SHOWN_FIELDS.isdisjoint(form.changed_data)]
@@ -60,40 +58,32 @@ class AttachmentForms(PaginationInlineFormSet):
             raise ValidationError(f"The open vote “{title}” shows this file: close it before you change or remove it.")
 
 
-class AttachmentInline(TabularInline):
+class AttachmentInline(admin.StackedInline):
     model = Attachment
     formset = AttachmentForms
     extra = 0
-    formfield_overrides = {FileField: {"widget": AttachmentWidget}}  # type: ignore[misc, assignment]
+    fields = [("file", "name", "caption")]
+    formfield_overrides = {FileField: {"widget": AttachmentWidget}}
 
 
-class SubtaskInline(TabularInline):
+class SubtaskInline(admin.StackedInline):
     model = Subtask
     extra = 0
+    fields = [("number", "points")]
 
 
 CODE = {"class": "prefine-code", "spellcheck": "false"}
 """Attributes of fields that hold what programs are or read."""
 
 
-class CodeWidget(UnfoldAdminTextareaWidget):
-    """Django's template, because with Unfold's browsers drop a first empty line."""
-
-    template_name = "django/forms/widgets/textarea.html"
-
-    def __init__(self, rows: int) -> None:
-        super().__init__(CODE | {"rows": str(rows)})
-
-
-class CaseInline(StackedInline):
+class CaseInline(admin.StackedInline):
     model = TestCase
     extra = 0
-    formfield_overrides = {ExactTextField: {"widget": CodeWidget(10)}}  # type: ignore[misc, assignment]
+    formfield_overrides = {ExactTextField: {"widget": forms.Textarea(CODE | {"rows": 10})}}
 
 
 class SetForm(forms.Form):
     file = forms.FileField(
-        widget=UnfoldAdminFileFieldWidget,  # Unfold's script expects its text field beside every file's
         help_text=(
             "A .zip with problems.yaml and its files, or the .yaml alone: its files are asked for next. "
             "See docs/problems.md."
@@ -118,23 +108,22 @@ class ProblemForm(forms.ModelForm):
         model = Problem
         fields = "__all__"
         widgets = {
-            "header_name": UnfoldAdminTextInputWidget(CODE),
-            "header": CodeWidget(8),
-            "grader": CodeWidget(12),
-            "checker": CodeWidget(12),
+            "header_name": forms.TextInput(CODE),
+            "header": forms.Textarea(CODE | {"rows": 8}),
+            "grader": forms.Textarea(CODE | {"rows": 12}),
+            "checker": forms.Textarea(CODE | {"rows": 12}),
         }
 
 
 @admin.register(Problem)
-class ProblemAdmin(ModelAdmin):
+class ProblemAdmin(BenchAdmin):
     form = ProblemForm
     list_display = ["title", "name", "subject", "form"]
     list_filter = ["subject", "form"]
     search_fields = ["title", "name", "statement"]
     inlines = [AttachmentInline, SubtaskInline, CaseInline]
     actions = ("export",)
-    change_form_outer_before_template = "admin/problem_preview.html"  # type: ignore[assignment]
-    actions_list = ("import_set",)  # type: ignore[assignment]
+    above_form = "admin/problem_preview.html"
     fieldsets = [
         (None, {"fields": ["name", "title", "subject", "form", "language", "statement"]}),
         ("What is right", {"fields": ["answer", "tolerance", "reference"]}),
@@ -142,9 +131,8 @@ class ProblemAdmin(ModelAdmin):
         ("Reviewers", {"fields": ["show_reference", "show_results"]}),
     ]
 
-    class Media:
-        css = {"all": ("vendor/katex/katex.min.css",)}
-        js = ("vendor/katex/katex.min.js", "studio/formulas.js", "bench/problem_preview.js")
+    def list_tools(self, request: HttpRequest) -> list[tuple[str, str]]:
+        return [("Import a set", reverse("admin:problems_upload"))] if self._may_import(request) else []
 
     def get_readonly_fields(self, request: HttpRequest, obj: Problem | None = None) -> list[str]:
         """The name is fixed: experiments and studies refer to it."""
@@ -175,12 +163,11 @@ class ProblemAdmin(ModelAdmin):
             raise PermissionDenied
         return HttpResponse(markdown.render_html(request.POST.get("text", "")))
 
-    @action(description="Import a set", url_path="import-set")  # type: ignore[operator]
-    def import_set(self, request: HttpRequest) -> HttpResponse:
-        return HttpResponseRedirect(reverse("admin:problems_upload"))
+    def _may_import(self, request: HttpRequest) -> bool:
+        return self.has_add_permission(request) and self.has_change_permission(request)
 
     def upload(self, request: HttpRequest) -> HttpResponse:
-        if not self.has_add_permission(request) or not self.has_change_permission(request):
+        if not self._may_import(request):
             return HttpResponse(status=403)
         form = SetForm(request.POST or None, request.FILES or None)
         if request.method == "POST" and form.is_valid():
@@ -196,14 +183,13 @@ class ProblemAdmin(ModelAdmin):
                 return self._import_files(request, files)
             except exchange.BadSet as error:
                 form.add_error("file", f"Nothing was imported: {error}")
-        context: dict[str, Any] = {**self.admin_site.each_context(request), "title": "Import problems", "form": form}
-        return render(request, "admin/import_problems.html", context)
+        return self._render(request, "import_problems", {"title": "Import problems", "form": form})
 
     def complete(self, request: HttpRequest, key: uuid.UUID) -> HttpResponse:
         """Take the files that an uploaded set names and lacks; what was uploaded before is kept."""
-        if not self.has_add_permission(request) or not self.has_change_permission(request):
+        if not self._may_import(request):
             return HttpResponse(status=403)
-        context: dict[str, Any] = {**self.admin_site.each_context(request), "title": "Add the missing files"}
+        context: dict[str, Any] = {"title": "Add the missing files"}
         try:
             files = missing_files.read_set(key)
         except FileNotFoundError:
@@ -227,7 +213,11 @@ class ProblemAdmin(ModelAdmin):
             except exchange.BadSet as error:
                 context["error"] = f"Nothing is imported yet: {error}"
         context["missing"] = missing_files.list_missing(files)
-        return render(request, "admin/complete_problems.html", context)
+        return self._render(request, "complete_problems", context)
+
+    def _render(self, request: HttpRequest, template: str, context: Mapping[str, Any]) -> HttpResponse:
+        given = {**self.admin_site.each_context(request), "opts": self.opts, **context}
+        return render(request, f"admin/{template}.html", given)
 
     def _import_files(self, request: HttpRequest, files: Mapping[str, bytes]) -> HttpResponse:
         """Import the set and go to the list of problems. Raises BadSet."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from webapp.bench.admin.loop_rows import ReadOnlyAdmin
 from webapp.experiments.models import Experiment
@@ -36,6 +35,6 @@ class VoteAdmin(ReadOnlyAdmin):
 @admin.register(Trial)
 class TrialAdmin(ReadOnlyAdmin):
     list_display = ["kind", "participant", "round", "expected_best", "best", "answered_at"]
-    list_filter = ["kind", ("participant__study", RelatedDropdownFilter)]
+    list_filter = ["kind", "participant__study"]
     list_select_related = ["participant", "expected_best__iteration", "best__iteration"]
     exclude = ["token"]

@@ -8,13 +8,11 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from unfold.admin import ModelAdmin, StackedInline, TabularInline
-from unfold.contrib.filters.admin import RelatedDropdownFilter
-from unfold.decorators import display
-from unfold.forms import PaginationInlineFormSet
+from django.utils.safestring import SafeString
 
 from webapp.audit import record
 from webapp.bench.admin.loop_rows import ReadOnlyAdmin
+from webapp.bench.admin.pages import BenchAdmin, render_state
 from webapp.bench.studies.forms import ASSIGNMENT_FIELDS, ArmForm, ArmFormSet, AssignmentForm, StudyForm
 from webapp.studies import copying
 from webapp.studies.consent import write_consent
@@ -24,23 +22,21 @@ from webapp.studies.texts import proposed
 FIXED_QUESTIONS = "While the study is open, everybody answers the same questions. Close it to change them."
 
 
-class AdminArmFormSet(ArmFormSet, PaginationInlineFormSet):
+class AdminArmFormSet(ArmFormSet):
     def add_fields(self, form: Any, index: int | None) -> None:
         super().add_fields(form, index)
         if index is None:
             form.fields["name"].initial = ""  # bench/admin.js names an arm that is added
 
 
-class ArmInline(StackedInline):
+class ArmInline(admin.StackedInline):
     model = Arm
     form = ArmForm
     formset = AdminArmFormSet
     extra = 0
     min_num = 1
-    ordering_field = "position"  # type: ignore[assignment]
-    hide_ordering_field = True
     fieldsets = [
-        (None, {"fields": ["name", "position", "task", "method", ("k", "n"), "preset"]}),
+        (None, {"fields": [("name", "position"), "task", "method", ("k", "n"), "preset"]}),
         (None, {"fields": ["training_start", "shared_experience", "model"]}),
         ("People", {"fields": [("panel", "quota")]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
@@ -52,12 +48,10 @@ class ArmInline(StackedInline):
         return super().get_formset(request, obj, validate_min=True, **kwargs)
 
 
-class QuestionInline(StackedInline):
+class QuestionInline(admin.StackedInline):
     model = Question
     extra = 0
     verbose_name_plural = "comprehension check"
-    ordering_field = "position"  # type: ignore[assignment]
-    hide_ordering_field = True
     fields = ["text", ("answers", "correct"), "explanation", "position"]
 
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
@@ -78,22 +72,22 @@ def _is_open(study: Study | None) -> bool:
     return study is not None and study.status == Study.Status.OPEN
 
 
-class CompletionCodeInline(TabularInline):
+class CompletionCodeInline(admin.StackedInline):
     model = CompletionCode
     extra = 0
     max_num = len(Outcome.choices)
-    fields = ["outcome", "code", "url"]
+    fields = [("outcome", "code", "url")]
 
 
 @admin.register(Study)
-class StudyAdmin(ModelAdmin):
+class StudyAdmin(BenchAdmin):
     form = StudyForm
     fieldsets = [
         (None, {"fields": ["title", "contact", "description"]}),
         (
             "What people read",
             {
-                "classes": ["tab"],
+                "classes": ["collapse"],
                 "fields": [
                     "consent_text",
                     "consent_version",
@@ -105,15 +99,15 @@ class StudyAdmin(ModelAdmin):
                 ],
             },
         ),
-        ("Before the first round", {"classes": ["tab"], "fields": ["practice", "most_attempts"]}),
+        ("Before the first round", {"classes": ["collapse"], "fields": ["practice", "most_attempts"]}),
         (
             "Ethics and data",
-            {"classes": ["tab"], "fields": [("ethics_protocol", "ethics_expires_on"), "retention_days"]},
+            {"classes": ["collapse"], "fields": [("ethics_protocol", "ethics_expires_on"), "retention_days"]},
         ),
         (
             "Who may come",
             {
-                "classes": ["tab"],
+                "classes": ["collapse"],
                 "fields": [
                     *["quota", "opens_at", "closes_at", "recruiting", "demonstration"],
                     *["parameter_person", "parameter_study", "parameter_session", "parameter_required"],
@@ -122,26 +116,26 @@ class StudyAdmin(ModelAdmin):
         ),
         (
             "Arms and sequence",
-            {"classes": ["tab"], "fields": ["assignment", "experiments_each", "interleaved", "seed"]},
+            {"classes": ["collapse"], "fields": ["assignment", "experiments_each", "interleaved", "seed"]},
         ),
-        ("Notices", {"classes": ["tab"], "fields": ["notify_email", "notify_push"]}),
+        ("Notices", {"classes": ["collapse"], "fields": ["notify_email", "notify_push"]}),
     ]
     inlines = [ArmInline, QuestionInline, CompletionCodeInline]
     list_display = ["title", "state", "people", "created_at"]
     list_filter = ["status", "arms__task"]
     search_fields = ["title"]
     actions = ["copy_studies"]
-    change_form_outer_before_template = "admin/study_page.html"  # type: ignore[assignment]
+    above_form = "admin/study_page.html"
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         """Participants are erased on the page of the study's data, so that it is recorded."""
         return super().has_delete_permission(request, obj) and not (obj and obj.participants.exists())
 
-    @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
-    def state(self, study: Study) -> tuple[str, str]:
-        return study.status, study.get_status_display().partition(":")[0]
+    @admin.display(description="status", ordering="status")
+    def state(self, study: Study) -> SafeString:
+        return render_state("running" if study.status == Study.Status.OPEN else "paused", study.status)
 
-    @display(description="participants (finished)")
+    @admin.display(description="participants (finished)")
     def people(self, study: Any) -> str:
         return f"{study.people} ({study.done})"
 
@@ -181,12 +175,13 @@ class StudyAdmin(ModelAdmin):
             self.message_user(request, f"“{copy}” is a draft. Its completion codes are yours to add.", messages.SUCCESS)
 
 
-class AssignmentInline(TabularInline):
+class AssignmentInline(admin.StackedInline):
     """Places in arms that staff choose; fixed once the person has consented."""
 
     model = Assignment
     form = AssignmentForm
     extra = 0
+    fields = [("position", "arm")]
     verbose_name_plural = "arms, in order"
 
     def has_add_permission(self, request: HttpRequest, obj: Participant | None = None) -> bool:
@@ -213,7 +208,7 @@ def _open_to_change(participant: Participant | None) -> bool:
 @admin.register(Participant)
 class ParticipantAdmin(ReadOnlyAdmin):
     list_display = ["label", "study", "pilot", "source", "outcome", "consented_at", "finished_at", "withdrawn_at"]
-    list_filter = ["pilot", "outcome", "source", ("study", RelatedDropdownFilter)]
+    list_filter = ["pilot", "outcome", "source", "study"]
     list_select_related = ["study"]
     search_fields = ["label"]
     exclude = ["token"]
@@ -222,4 +217,4 @@ class ParticipantAdmin(ReadOnlyAdmin):
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Label and places can be changed until the person has consented or left."""
-        return _open_to_change(obj) and ModelAdmin.has_change_permission(self, request, obj)
+        return _open_to_change(obj) and BenchAdmin.has_change_permission(self, request, obj)

@@ -11,11 +11,9 @@ from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from unfold.admin import ModelAdmin, StackedInline
-from unfold.decorators import display
-from unfold.widgets import UnfoldAdminSelectWidget
 
 from llm.methods import LOOKING_ON
+from webapp.bench.admin.pages import BenchAdmin, render_state
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems import media
 from webapp.votes import answer_pairs, proposals
@@ -61,10 +59,9 @@ def find_winner_choice(public_id: str) -> str:
 class PairForm(forms.ModelForm):
     first = forms.ChoiceField(
         choices=winner_choices,
-        widget=UnfoldAdminSelectWidget,
         help_text="What a finished experiment ended with: its winner's final clip, or its answer to a problem.",
     )
-    second = forms.ChoiceField(choices=winner_choices, widget=UnfoldAdminSelectWidget, help_text="Of the same task.")
+    second = forms.ChoiceField(choices=winner_choices, help_text="Of the same task.")
 
     class Meta:
         model = Pair
@@ -96,7 +93,7 @@ class PairForm(forms.ModelForm):
         return data
 
 
-class PairInline(StackedInline):
+class PairInline(admin.StackedInline):
     """Stacked, because in a row long names of winners leave no room for the second arm."""
 
     model = Pair
@@ -120,7 +117,7 @@ class PairInline(StackedInline):
 
 
 @admin.register(Poll)
-class PollAdmin(ModelAdmin):
+class PollAdmin(BenchAdmin):
     fieldsets = [
         (None, {"fields": ["title", "contact"]}),
         ("What evaluators do", {"fields": ["question", "instructions", ("allow_tie", "ask_strength"), "repeats"]}),
@@ -139,13 +136,13 @@ class PollAdmin(ModelAdmin):
     list_display = ["title", "state", "evaluators_wanted", "created_at", "page"]
     list_filter = ["status"]
     search_fields = ["title"]
-    change_form_outer_before_template = "admin/vote_live.html"  # type: ignore[assignment]
+    above_form = "admin/vote_live.html"
 
-    @display(description="status", label={"draft": "info", "open": "success", "closed": "default"})
-    def state(self, poll: Poll) -> tuple[str, str]:
-        return poll.status, poll.get_status_display().partition(":")[0]
+    @admin.display(description="status", ordering="status")
+    def state(self, poll: Poll) -> SafeString:
+        return render_state("running" if poll.status == Poll.Status.OPEN else "paused", poll.status)
 
-    @display(description="page")
+    @admin.display(description="page")
     def page(self, poll: Poll) -> SafeString:
         return format_html('<a href="{}">Open</a>', poll.get_absolute_url())
 

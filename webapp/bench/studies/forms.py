@@ -157,6 +157,7 @@ class ArmForm(LoopForm):
         help_texts = LoopForm.Meta.help_texts | {
             "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it. "
             "Empty: the next free letter.",
+            "position": "Arms are listed by it, the lowest first.",
             "quota": "Empty: no limit but the study's.",
             "method": describe_methods(METHODS_FOR_PEOPLE),
             "panel": "1: everybody has an experiment of their own. More: this many judge the same robots, a round "

@@ -1,0 +1,46 @@
+"""What all forms and lists of the admin share: fields as browsers have them, and words of state as on the bench."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db import models
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+FIELDS: dict[Any, dict[str, Any]] = {
+    models.DateField: {"widget": forms.DateInput({"type": "date"}, "%Y-%m-%d")},
+    models.DateTimeField: {
+        "form_class": forms.DateTimeField,
+        "widget": forms.DateTimeInput({"type": "datetime-local"}, "%Y-%m-%dT%H:%M:%S"),
+    },
+}
+"""Browsers have calendars and clocks of their own, in the language and the colours of the person."""
+SCRIPTS = ("vendor/jquery/jquery.min.js", "jquery.init.js", "admin/RelatedObjectLookups.js", "actions.js")
+"""Those of Django that these pages use: its calendar and what fills in one field from another are left out."""
+
+
+class BenchAdmin(admin.ModelAdmin):
+    formfield_overrides = FIELDS
+    view_on_site = False
+    above_form = ""
+    """A template that is shown above the form of a saved row."""
+
+    @property
+    def media(self) -> forms.Media:
+        return forms.Media(js=[f"admin/js/{name}" for name in SCRIPTS])
+
+    def list_tools(self, request: HttpRequest) -> list[tuple[str, str]]:
+        """Words and addresses of the buttons above the list, after that for a new row."""
+        return []
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"tools": self.list_tools(request), **(extra_context or {})})
+
+
+def render_state(kind: str, words: str) -> SafeString:
+    """A word of state, coloured as on the bench."""
+    return format_html('<span class="pill {}">{}</span>', kind, words)
