@@ -99,6 +99,7 @@ def test_pytorch_is_installed_as_chosen_from_where_one_is(fake_environment):
         f"{fake_environment}/bin: {pip} --find-links wheels --no-index -r {fake_environment}/requirements-torch.txt"
         in calls
     )
+    assert any("import torch" in call for call in calls), "what is new is loaded, and so compiled, at once"
     said, _ = start(fake_environment, **chosen)
     assert "PyTorch stays" not in said.stdout
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import uuid
-from dataclasses import replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.test import Client
 
 from llm.methods import METHODS
 from simulation import catalog
+from simulation.catalog import Preset, SacPreset
 from tests.webapp.fake_workers import create_experiment
 from webapp.comparisons import command_plan, csv_tables, experiment_results, report, settings_digests
 from webapp.comparisons.arms import MOST_ROUNDS, add_usual, name_arms, parse_arm
@@ -292,6 +294,22 @@ def test_other_numbers_of_a_preset_or_another_human_reward_make_other_experiment
     other = plan_with()
     assert other.reference_id(*human) != plan.reference_id(*human)
     assert other.reference_id(*sparse) == plan.reference_id(*sparse) and other.public_ids == plan.public_ids
+
+
+def test_a_new_default_of_presets_changes_digests_and_a_new_field_does_not() -> None:
+    first = json.loads(settings_digests.FIRST.read_text())["defaults"]
+    for made in (Preset, SacPreset):
+        given = {field.name for field in fields(made) if field.default is not MISSING}
+        assert given <= first[made.algorithm].keys(), "enter the new field's default in first_settings.json"
+    preset = catalog.preset("Ant", "paper")
+    assert preset.gae_lambda == 0.95  # type: ignore[union-attr]
+
+    @dataclass(frozen=True)
+    class Later(Preset):
+        gae_lambda: float = 0.9
+
+    later = Later(**{name: value for name, value in asdict(preset).items() if name != "gae_lambda"})
+    assert settings_digests.digest_preset(later) != settings_digests.digest_preset(preset)
 
 
 def test_what_does_not_change_a_training_changes_no_digest() -> None:

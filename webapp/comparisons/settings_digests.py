@@ -8,20 +8,23 @@ import json
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from llm.records import canonical
 from simulation import catalog
 from simulation.catalog import AnyPreset
 
 FIRST = Path(__file__).with_name("first_settings.json")
-"""The digests that version 0.1.0 had: settings that are still so make the ids that they made then."""
+"""The digests that version 0.1.0 had: settings that are still so make the ids that they made then. And the default of
+each field of a preset; a field that is added later is entered with its first default.
+"""
 
 
 def list_changed() -> dict[str, str]:
     """The digest of each preset ("preset Ant quick") and human-written reward ("reward Ant") that is not as version
     0.1.0 had it.
     """
-    first = _read_first()
+    first = _read_first("digests")
     return {name: digest for name, digest in list_digests().items() if first.get(name) != digest}
 
 
@@ -35,9 +38,10 @@ def list_digests() -> dict[str, str]:
 
 
 def digest_preset(preset: AnyPreset) -> str:
-    """A field at its default does not count, so that a later version may add one."""
+    """A field with its first default does not count, so that a later version may add one."""
+    defaults = _read_first("defaults")[preset.algorithm]
     named = {field.name: getattr(preset, field.name) for field in fields(preset)}
-    given = {field.name: named[field.name] for field in fields(preset) if named[field.name] != field.default}
+    given = {name: value for name, value in named.items() if name not in defaults or value != defaults[name]}
     return _digest(canonical([preset.algorithm, given]))
 
 
@@ -52,5 +56,5 @@ def _digest(text: str) -> str:
 
 
 @cache
-def _read_first() -> dict[str, str]:
-    return dict(json.loads(FIRST.read_text()))
+def _read_first(part: str) -> dict[str, Any]:
+    return dict(json.loads(FIRST.read_text())[part])
