@@ -29,5 +29,5 @@ gc.disable()  # collections take a third of the time of reading all tests, and f
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
     gc.freeze()
-    gc.set_threshold(50_000)  # at Python's 700, a tenth of a test of pages is spent on collections
+    gc.set_threshold(50_000)  # at Python's 700, a fifth of a test of pages is spent on collections
     gc.enable()

@@ -75,7 +75,7 @@ def test_a_person_judges_answers_to_the_end(client, settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["icpl", "open_loop"])
+@pytest.mark.parametrize("method", ["icpl", pytest.param("open_loop", marks=pytest.mark.exhaustive)])
 def test_a_person_chooses_in_the_end_among_the_best_answers_of_the_rounds(client, settings, method):
     settings.UNDO_SECONDS = 0
     problem_rows.sum_problem()

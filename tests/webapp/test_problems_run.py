@@ -42,8 +42,8 @@ def test_3d_with_the_proxy_judge_feeds_back_best_and_worst_answers_alone():
     [
         ("scaling_context", {"k": 1, "n": 1, "options": {"context": 500}}, None),
         ("scaling_batch_score", {"k": 3, "n": 2}, RIGHT),
-        ("scaling_batch_vote", {"k": 5, "n": 1}, WRONG),
-        ("scaling_batch_model", {"k": 3, "n": 1, "judge": "model"}, None),
+        pytest.param("scaling_batch_vote", {"k": 5, "n": 1}, WRONG, marks=pytest.mark.exhaustive),
+        pytest.param("scaling_batch_model", {"k": 3, "n": 1, "judge": "model"}, None, marks=pytest.mark.exhaustive),
         ("scaling_turn", {"k": 1, "n": 3}, None),
         ("scaling_3d", {"judge": "model", "options": {"negative": "uniform"}}, None),
     ],
