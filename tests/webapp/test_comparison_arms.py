@@ -296,6 +296,22 @@ def test_other_numbers_of_a_preset_or_another_human_reward_make_other_experiment
     assert other.reference_id(*sparse) == plan.reference_id(*sparse) and other.public_ids == plan.public_ids
 
 
+def test_a_command_goes_on_with_what_it_began_after_a_presets_numbers_changed(monkeypatch: Any) -> None:
+    words = ["--tasks", "PushCube", "--methods", "icpl", "open_loop", "--budget", "candidates=6"]
+
+    def read() -> Comparison:
+        return command_plan.read_comparison(vars(compare.Command().create_parser("", "compare").parse_args(words)))[0]
+
+    begun = command_plan.list_on_bench(first := read(), first.plan)
+    monkeypatch.setattr(settings_digests, "list_changed", lambda: {"preset PushCube quick": "other numbers"})
+    assert read().plan.all_ids == begun.plan.all_ids
+    words += ["--label", "again"]
+    assert read().plan.revisions == {"preset PushCube quick": "other numbers"}
+    words = words[:-2]
+    command_plan.note_end(begun, failed=False)
+    assert not {*read().plan.all_ids} & {*begun.plan.all_ids}, "what has ended is compared again"
+
+
 def test_a_new_default_of_presets_changes_digests_and_a_new_field_does_not() -> None:
     first = json.loads(settings_digests.FIRST.read_text())["defaults"]
     for made in (Preset, SacPreset):

@@ -34,6 +34,8 @@ EXPERIMENTS, EARLIER_EXPERIMENTS = 6, 5
 """Repetitions by default, now and in version 0.1.0."""
 KEPT = ("judge", "preset", "iterations", "seed", "label", "token_budget", "dollar_budget")
 """Options that are called as the comparison's fields."""
+WORDS = ("tasks", "methods", "candidates", "experiments", "retrain", "contrasts", "most_large_rounds", "judge_options")
+"""What else a comparison is asked for by, beside KEPT without the budgets and the models."""
 OVER = (Comparison.Status.FINISHED, Comparison.Status.FAILED)
 
 
@@ -64,6 +66,7 @@ def read_comparison(options: dict[str, Any]) -> tuple[Comparison, Path]:
     retrain = RETRAINED if options["retrain"] is None else options["retrain"]
     methods, contrasts = add_controls(options["methods"], options["contrasts"] or [], controls, plain.arms)
     row = make_comparison(options, methods, retrain if filmed else 0, contrasts)
+    row.revisions = find_begun_revisions(row)
     return row, find_folder(options, row.plan)
 
 
@@ -82,6 +85,17 @@ def find_earlier(options: dict[str, Any], now: Plan) -> Comparison | None:
         held = csv_tables.read_ids(folder)
         return row if held <= {*plan.public_ids} and not held <= {*now.public_ids} else None
     return row
+
+
+def find_begun_revisions(row: Comparison) -> dict[str, int | str]:
+    """Those of a comparison of the same words that has not ended, else the row's own: what an earlier version began
+    goes on with the same experiments.
+    """
+    names = (*WORDS, *ROLES, "model", *(name for name in KEPT if not name.endswith("budget")))
+    ended = (Comparison.Status.FINISHED, Comparison.Status.CANCELLED)
+    same = Comparison.objects.filter(**{name: getattr(row, name) for name in names}).exclude(status__in=ended)
+    begun = same.order_by("-created_at").first()
+    return dict(begun.revisions if begun else row.revisions)
 
 
 def find_folder(options: dict[str, Any], plan: Plan) -> Path:
