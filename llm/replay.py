@@ -27,6 +27,7 @@ from llm.records import (
     Request,
     Run,
     Train,
+    digest,
     fingerprint,
     meaning,
     payload,
@@ -168,10 +169,11 @@ def _same_words(
         kind = type(request).__name__
         if row.kind != kind:
             raise ReplayMismatch(f"step {step}: the method asks for {kind}, but the saved request is {row.kind}")
-        if row.meaning is not None and (asked := meaning(kind, payload(request))) != row.meaning:
+        data = payload(request)
+        if row.meaning is not None and (asked := meaning(kind, data)) != row.meaning:
             other = unlike(asked, row.meaning)
             raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved: {other}")
-        if row.fingerprint and row.fingerprint != fingerprint(request, options):
+        if row.fingerprint and row.fingerprint != digest(kind, data, options):
             same = False
             if strict:
                 raise ReplayMismatch(f"step {step} ({kind}): the method now asks in other words than was saved")

@@ -5,14 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from llm import extract
-from llm.backend import ChatBackend
+from llm.backend import ChatBackend, Reply
 from llm.judges import proxy
 from llm.methods import METHODS, OFFERED
 from llm.offline import OfflineWriter
-from llm.records import Outcome, Problem, Request, Train, meaning, payload, result_from_json, result_to_json
+from llm.records import (
+    Message,
+    Outcome,
+    Problem,
+    Request,
+    Train,
+    canonical,
+    meaning,
+    payload,
+    result_from_json,
+    result_to_json,
+)
 from llm.replay import Finished, Saved, advance
 from llm.writer import Check, ask, write
 
@@ -85,6 +96,18 @@ def train(request: Train) -> tuple[Outcome, ...]:
     return tuple(outcomes)
 
 
+class RememberingWriter(OfflineWriter):
+    """The offline writer; what was asked before in this process, it does not work out again."""
+
+    replies: ClassVar[dict[tuple[str, int, int], Reply]] = {}
+
+    def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
+        asked = (canonical(list(messages)), seed, limit)
+        if asked not in self.replies:
+            self.replies[asked] = super()._one(messages, seed, limit)
+        return self.replies[asked]
+
+
 @dataclass
 class Experiment:
     """Runs a method to its end; `requests` and `saved` are everything it asked for and got."""
@@ -95,7 +118,7 @@ class Experiment:
     n: int = 3
     problem: Problem = PROBLEM
     options: dict[str, Any] = field(default_factory=dict)
-    backend: ChatBackend = field(default_factory=OfflineWriter)
+    backend: ChatBackend = field(default_factory=RememberingWriter)
     check: Check = check_parsing
     train: Callable[[Train], tuple[Outcome, ...]] = train
     judge: Callable[[Any], Any] = proxy.judge
@@ -125,12 +148,13 @@ class Experiment:
             for position in end.missing:
                 request = end.requests[position]
                 kind, known = type(request).__name__, self.known.get((end.step, position))
-                same = known is not None and known.fingerprint == end.fingerprint(position)
+                fingerprint = end.fingerprint(position)
+                same = known is not None and known.fingerprint == fingerprint
                 result = result_from_json(kind, known.result) if same else self.answer(request)
                 self.requests.append(request)
                 self.results.append(result)
                 about = meaning(kind, payload(request))
-                saved = Saved(end.step, position, kind, end.fingerprint(position), result_to_json(kind, result), about)
+                saved = Saved(end.step, position, kind, fingerprint, result_to_json(kind, result), about)
                 self.saved.append(saved)
         return end.candidate
 

@@ -40,11 +40,21 @@ def again(experiment, *kind, **values):
     return make_small_experiment(experiment.method, experiment.options, *kind, **values)
 
 
+finished = {}
+"""By their cases: what several tests look at and none changes."""
+
+
+def finish(case):
+    """The small experiment of this case after its end, and its winner."""
+    if name_case(case) not in finished:
+        experiment = make_small_experiment(*case)
+        finished[name_case(case)] = experiment, experiment.run()
+    return finished[name_case(case)]
+
+
 @pytest.fixture(scope="module", params=[*without_options(OFFERED), *VARIANTS], ids=name_case)
 def finished_experiment(request):
-    experiment = make_small_experiment(*request.param)
-    winner = experiment.run()
-    return experiment, winner
+    return finish(request.param)
 
 
 def test_it_ends_with_a_candidate_that_was_trained(finished_experiment):
@@ -126,8 +136,7 @@ def test_a_writer_is_told_what_the_check_noted_about_the_program_that_it_is_show
 
 @pytest.mark.parametrize("case", [*without_options([*BLIND, *HIDES_IT]), *VARIANTS], ids=name_case)
 def test_no_prompt_holds_the_metric_or_a_score(case, tmp_path):
-    experiment = make_small_experiment(*case)
-    experiment.run()
+    experiment, _ = finish(case)
     outcomes = [o for trained in experiment.got_kind("Train") for o in trained]
     assert all(o.states for o in outcomes)  # with the metric among them, as the speed of the body
     forms = ("{:.3g}", "{:.4g}", "{:.6g}", "{}", "{:.0f}")
@@ -144,11 +153,8 @@ def test_no_prompt_holds_the_metric_or_a_score(case, tmp_path):
 @pytest.mark.parametrize("case", [*without_options(BLIND), *VARIANTS], ids=name_case)
 def test_scores_of_the_same_order_lead_to_the_same_prompts(case, tmp_path):
     """The only way from the metric to a prompt is who was picked."""
-    as_is, squeezed = (
-        make_small_experiment(*case),
-        make_small_experiment(*case, train=lambda request: tuple(_rescored(o) for o in train(request))),
-    )
-    as_is.run()
+    as_is, _ = finish(case)
+    squeezed = make_small_experiment(*case, train=lambda request: tuple(_rescored(o) for o in train(request)))
     squeezed.run()
     assert read_all_texts(as_is, tmp_path) == read_all_texts(squeezed, tmp_path)
 

@@ -66,7 +66,9 @@ def test_every_choice_that_the_grammar_allows_is_executable():
             for q in picked
         ]
         sources.append(local.source(components(json.dumps(said), OFFERED), read(first_prompt(PROBLEM)).inputs))
-    assert [verdict.reason for verdict in launch.check("Ant", sources) if not verdict.ok] == []
+    *verdicts, unread = launch.check("Ant", [*sources, "what?"])  # one verdict a source, in their order
+    assert [verdict.reason for verdict in verdicts if not verdict.ok] == []
+    assert len(verdicts) == 6 and not unread.ok and unread.stage == "parse" and unread.reason
 
 
 def test_a_choice_that_is_cut_off_is_an_error_and_no_program():

@@ -58,6 +58,7 @@ def program(name, folder):
     return ATTACKS[name].replace("{folder}", str(folder))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", OPEN_HARMLESS)
 def test_it_is_an_attack(name, folder):
     script = folder / "attack.py"

@@ -19,15 +19,25 @@ BRIDGE = Path(connection.__file__).parent
 OLD_PYTHON = ["__init__.py", "frames.py", "engine_host.py", "isaacgym/__init__.py", "isaacgym/host.py"]
 
 
-@pytest.fixture
-def bridge():
+@pytest.fixture(scope="module")
+def ant_bridge():
+    """A worker simulates one model; its start takes two seconds of processor time."""
     bridge = Bridge("mujoco")
     yield bridge
     bridge.close()
 
 
-def test_an_environment_through_the_bridge_is_the_same_bit_for_bit(bridge):
-    beside, through = Environment("Ant", 3, groups=2, seed=3), Environment("Ant", 3, groups=2, seed=3, start=bridge)
+@pytest.fixture(scope="module")
+def bridge():
+    """For Cartpole."""
+    bridge = Bridge("mujoco")
+    yield bridge
+    bridge.close()
+
+
+def test_an_environment_through_the_bridge_is_the_same_bit_for_bit(ant_bridge):
+    beside = Environment("Ant", 3, groups=2, seed=3)
+    through = Environment("Ant", 3, groups=2, seed=3, start=ant_bridge)
     for step in range(20):
         expected, found = beside.step(actions_for(beside, step)), through.step(actions_for(through, step))
         for name, value in vars(expected).items():
@@ -45,8 +55,8 @@ def test_an_environment_through_the_bridge_is_the_same_bit_for_bit(bridge):
     assert torch.equal(beside.state_dict()["physics"], through.state_dict()["physics"])
 
 
-def test_a_diverging_world_is_reported_through_the_bridge(bridge):
-    env = Environment("Ant", 4, start=bridge)
+def test_a_diverging_world_is_reported_through_the_bridge(ant_bridge):
+    env = Environment("Ant", 4, start=ant_bridge)
     state = env.state_dict()
     state["physics"][2, 1 + env.model.nq] = float("nan")
     env.load_state_dict(state)
@@ -66,8 +76,8 @@ def test_a_worker_that_simulates_loads_no_other_file(bridge, tmp_path):
 
 def test_a_lost_worker_is_a_clear_error_and_another_bridge_goes_on(bridge):
     other = Bridge("mujoco")
-    lost, unharmed = (Environment("Cartpole", 2, start=start) for start in (bridge, other))
-    os.kill(bridge.pid, signal.SIGKILL)
+    unharmed, lost = (Environment("Cartpole", 2, start=start) for start in (bridge, other))
+    os.kill(other.pid, signal.SIGKILL)
     with pytest.raises(BridgeError, match=r"the bridge to mujoco is lost: .* ended with status -9"):
         lost.step(torch.zeros(2, 1))
     assert not unharmed.step(torch.zeros(2, 1)).diverged.any()
@@ -99,9 +109,10 @@ def test_what_the_engine_refuses_comes_back_and_the_worker_lives_on(bridge):
     assert not Environment("Cartpole", 1, start=bridge).step(torch.zeros(1, 1)).diverged.any()
 
 
-def test_the_worker_ends_when_its_client_does(bridge):
-    process = bridge._process
-    bridge.close()
+def test_the_worker_ends_when_its_client_does(ant_bridge):
+    """The last test with this bridge."""
+    process = ant_bridge._process
+    ant_bridge.close()
     assert process.poll() == 0
 
 

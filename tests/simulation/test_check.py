@@ -9,6 +9,7 @@ import pytest
 
 from simulation import catalog
 from simulation.rewards import allowed
+from simulation.rewards.verdict import Verdict
 from tests.simulation.good_rewards import GOOD
 from tests.simulation.syntax import check_syntax
 from trainer.commands import check
@@ -16,14 +17,10 @@ from trainer.commands import check
 GOOD_CARTPOLE = GOOD["Cartpole"]["cosine"]
 
 
-@pytest.mark.parametrize("task", catalog.tasks())
-def test_the_reference_reward_is_allowed(task: str):
-    assert check_syntax(catalog.reference_reward(task), task).ok
-
-
-@pytest.mark.parametrize(("task", "name"), [(task, name) for task, rewards in GOOD.items() for name in rewards])
-def test_published_style_rewards_are_allowed(task: str, name: str):
-    assert check_syntax(GOOD[task][name], task).reason == ""
+def test_reference_rewards_and_published_ones_are_allowed():
+    for task in catalog.tasks():
+        for name, source in {**GOOD[task], "reference": catalog.reference_reward(task)}.items():
+            assert check_syntax(source, task).reason == "", (task, name)
 
 
 def test_it_names_the_variables_of_the_task():
@@ -97,8 +94,10 @@ def test_no_allowed_function_can_be_given_a_place_to_write_by_position():
         assert not unsafe or allowed.POSITIONAL[name] <= min(unsafe), name
 
 
-@pytest.mark.slow
-def test_the_command_line_prints_one_verdict(tmp_path: Path, capsys: pytest.CaptureFixture):
+def test_the_command_line_prints_one_verdict(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(check.sandbox, "check", lambda task, sources, **limits: [Verdict(True, "done")])
     path = tmp_path / "reward.py"
     path.write_text(GOOD_CARTPOLE)
     assert check.main(["--task", "Cartpole", str(path)]) == 0
@@ -119,18 +118,6 @@ def compute_reward(dof_pos, dof_vel):
 """
 
 
-@pytest.mark.slow
-def test_statements_without_effect_are_accepted_and_named(tmp_path: Path, capsys: pytest.CaptureFixture):
-    path = tmp_path / "reward.py"
-    path.write_text(UNUSED_VALUES)
-    assert check.main(["--task", "Cartpole", str(path)]) == 0
-    assert json.loads(capsys.readouterr().out)["notes"] == [
-        "line 5: this statement has no effect [upright]",
-        "line 6: this statement has no effect [+ 0.1 * upright]",
-        "line 7: this statement has no effect [torch.clamp(total, min=-1.0)]",
-    ]
-
-
 def test_a_statement_without_effect_is_held_to_the_allow_list():
     source = "def compute_reward(dof_pos):\n    open\n    dof_pos.data\n    return dof_pos[:, 0], {}\n"
     reason = check_syntax(source, "Cartpole").reason
@@ -138,14 +125,20 @@ def test_a_statement_without_effect_is_held_to_the_allow_list():
 
 
 @pytest.mark.slow
-def test_the_command_line_prints_a_list_for_several(tmp_path: Path, capsys: pytest.CaptureFixture):
-    good, bad = tmp_path / "good.py", tmp_path / "bad.py"
-    good.write_text(GOOD_CARTPOLE)
-    bad.write_text("import os")
-    assert check.main(["--task", "Cartpole", str(good), str(bad)]) == 1
-    first, second = json.loads(capsys.readouterr().out)
-    assert first["ok"]
-    assert second["stage"] == "parse"
+def test_the_command_line_prints_a_list_for_several_and_names_statements_without_effect(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+):
+    files = [tmp_path / name for name in ("good.py", "bad.py", "unused.py")]
+    for file, source in zip(files, (GOOD_CARTPOLE, "import os", UNUSED_VALUES), strict=True):
+        file.write_text(source)
+    assert check.main(["--task", "Cartpole", *map(str, files)]) == 1
+    good, bad, unused = json.loads(capsys.readouterr().out)
+    assert (good["ok"], good["notes"], bad["stage"], unused["ok"]) == (True, [], "parse", True)
+    assert unused["notes"] == [
+        "line 5: this statement has no effect [upright]",
+        "line 6: this statement has no effect [+ 0.1 * upright]",
+        "line 7: this statement has no effect [torch.clamp(total, min=-1.0)]",
+    ]
 
 
 @pytest.mark.parametrize(

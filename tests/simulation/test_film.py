@@ -136,7 +136,7 @@ def test_the_same_rollout_gives_the_same_bytes(filmed):
         assert (folder / "b").with_suffix(suffix).read_bytes() == (folder / "out/calm").with_suffix(suffix).read_bytes()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.exhaustive)])
 def test_a_killed_film_leaves_no_clip(tmp_path, number):
     rollout, clip = cartpole(tmp_path / "r.npz", 0.1), tmp_path / "clips" / "clip.mp4"
     process = subprocess.Popen([sys.executable, "-m", "simulation.film", str(rollout), str(clip)])

@@ -33,8 +33,8 @@ def isaacgym_environment(python):
     """An environment of a task whose physics is IsaacGym's host."""
     bridges = []
 
-    def start(task: str, asset: Path | None = None, **settings) -> Environment:
-        bridges.append(Bridge("isaacgym", python=python, asset=asset or mujoco_models.model_path(task)))
+    def start(task: str, **settings) -> Environment:
+        bridges.append(Bridge("isaacgym", python=python, asset=mujoco_models.model_path(task)))
         return Environment(task, start=bridges[-1], **settings)
 
     yield start
@@ -89,8 +89,10 @@ def test_worlds_placed_one_after_the_other_are_all_placed(isaacgym_environment):
     assert through.state_dict()["engine"] == "isaacgym"
 
 
-def test_what_it_cannot_host_is_refused(isaacgym_environment):
+def test_what_it_cannot_host_is_refused(python):
+    bridge = Bridge("isaacgym", python=python, asset=mujoco_models.model_path("Cartpole"))
     with pytest.raises(BridgeError, match="refused: ValueError: IsaacGym hosts models of one robot"):
-        isaacgym_environment("AllegroHand", worlds=1)
+        Environment("AllegroHand", worlds=1, start=bridge)
     with pytest.raises(BridgeError, match=r"the asset's joints \['hinge', 'slider'\] are not the model's"):
-        isaacgym_environment("Ant", mujoco_models.model_path("Cartpole"), worlds=1)
+        Environment("Ant", worlds=1, start=bridge)
+    bridge.close()

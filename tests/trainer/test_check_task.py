@@ -47,7 +47,7 @@ def refusal(folder: Path) -> str:
 
 @pytest.mark.slow
 def test_the_example_is_checked_and_filmed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    change(folder / "info.py", "episode_steps=1000,", "episode_steps=1000,\n    clip_seconds=2.0,")
+    change(folder / "info.py", "episode_steps=1000,", "episode_steps=1000,\n    clip_seconds=1.1,")
     assert main([str(folder)]) == 0
     said = capsys.readouterr().out
     assert "Hopper; 11 observations, 3 actions, 6 inputs" in said

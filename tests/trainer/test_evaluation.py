@@ -4,6 +4,7 @@ import csv
 import json
 import shutil
 import statistics
+import sys
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 
 from simulation import catalog
 from simulation.rollout import read_rollout
+from tests import short_training
 from tests.trainer import rewards
 from tests.trainer.test_lockstep import trained
 from trainer import evaluation
@@ -115,7 +117,11 @@ def test_a_task_without_a_metric_says_so(policy_file, tmp_path, capsys):
     assert [e.score for e in each] == [None, None]
 
 
-def test_the_command_reports_every_policy_and_films(run, tmp_path, capsys):
+def test_the_command_reports_every_policy_and_films(run, tmp_path, capsys, monkeypatch):
+    """A film of its first second and a half."""
+    brief = replace(catalog.task("Cartpole"), clip_seconds=short_training.SECONDS)
+    monkeypatch.setitem(catalog.tasks(), "Cartpole", brief)
+    monkeypatch.setattr(sys, "executable", short_training.python(tmp_path / "python"))
     arguments = [str(run[0]), "--seeds", "0", "1", "--episodes", "2"]
     assert main([*arguments, "--candidate", "1", "--film", "BEST", "--out", str(tmp_path)]) == 0
     said = capsys.readouterr().out

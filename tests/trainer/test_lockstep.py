@@ -46,10 +46,9 @@ def ant_sources() -> tuple[str, ...]:
     )
 
 
-@pytest.mark.parametrize("task", ["Cartpole", "Ant"])
-def test_results_do_not_depend_on_how_the_candidates_are_split(tmp_path, task):
-    sources = CARTPOLE if task == "Cartpole" else ant_sources()
-    job = TrainJob(task, sources, seed=4, overrides=SHORT, film_at=())
+def test_results_do_not_depend_on_how_the_candidates_are_split(tmp_path):
+    """Of a robot with contacts."""
+    job = TrainJob("Ant", ant_sources(), seed=4, overrides=SHORT, film_at=())
     together, result = trained(tmp_path / "together", job)
     assert not torch.equal(together.learner.networks.flat[0], together.learner.networks.flat[1])
     for first, last in ((0, 2), (2, 3), (1, 2)):

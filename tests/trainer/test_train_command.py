@@ -37,30 +37,19 @@ def reward_file(folder: Path, name: str, source: str) -> Path:
 
 
 def test_it_trains_films_and_prints_a_table(tmp_path):
-    files = [reward_file(tmp_path, "upright.py", rewards.UPRIGHT), reward_file(tmp_path, "still.py", rewards.STILL)]
     out = tmp_path / "out"
-    options = [
-        "--task",
-        "Cartpole",
-        "--reward",
-        *files,
-        "--out",
-        out,
-        "--seed",
-        "3",
-        *SHORT,
-        "--iterations",
-        "10",
-    ]
-    process = command(*options, python=short_training.python(tmp_path / "python"))
+    options = ["--task", "Cartpole", "--reward", reward_file(tmp_path, "still.py", rewards.STILL), "--out", out]
+    process = command(
+        *options, "--seed", "3", *SHORT, "--iterations", "10", python=short_training.python(tmp_path / "python")
+    )
     output, errors = process.communicate()
     assert (process.returncode, errors) == (0, "")
     result = read_result(out)
     assert result is not None and all(c.ok for c in result.candidates)
-    assert "Training: done, 5,120 samples" in output
+    assert "Training: done, 2,560 samples" in output
     row = next(line for line in output.splitlines() if line.startswith("still.py"))
-    assert f"{result.candidates[1].rts:.3f}" in row and "centred" in row
-    assert len(list((out / "clips").glob("*.mp4"))) == 6
+    assert f"{result.candidates[0].rts:.3f}" in row and "centred" in row
+    assert len(list((out / "clips").glob("*.mp4"))) == 3
     assert f"{out}/clips" in output and f"{out}/checkpoints/policies" in output and f"{out}/result.json" in output
 
 

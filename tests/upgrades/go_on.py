@@ -1,19 +1,22 @@
-"""Continue one part of an upgraded site, in a process of its own. Prints its findings as a line of JSON.
+"""Continue parts of an upgraded site, in a process of its own. Prints what each found, as one line of JSON.
 
-python tests/upgrades/go_on.py PART FOLDER
+python tests/upgrades/go_on.py FOLDER PART...
 """
 
 from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
 import re
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import django
 
@@ -27,6 +30,7 @@ from site_steps import STEPS, Visitor, do_task, drain, rows, staff, without_undo
 from benchmarks import simulated  # noqa: E402
 from llm import serve  # noqa: E402
 from trainer import launch, records  # noqa: E402
+from webapp.experiments import provenance  # noqa: E402
 
 KEY = "no-secret-of-a-fixture"
 ANSWERS = {simulated.answer("571", "By recursion."): 0.6, simulated.answer("570", "By feeling."): 0.4}
@@ -38,13 +42,14 @@ ENDS = ("thanks", "withdrawn", "stopped", "check_failed", "closed", "left", "unk
 
 @contextlib.contextmanager
 def at_work() -> Iterator[None]:
-    """Models answer again, under other addresses; trainings, films and checks take no time."""
+    """Models answer again, under other addresses; trainings, films, checks and git take no time."""
     with (
         serve.run_server(key=KEY) as served,
         simulated.run_server(simulated.SimulatedReasoner(ANSWERS)) as answering,
         simulated.run_server(simulated.SimulatedReasoner({GOOD: 0.6, HALF: 0.4})) as programming,
         fake_processes.replace_processes(Path(settings.DATA_DIR) / "media" / "clips"),
         without_undo_time(),
+        mock.patch.object(provenance, "_run_git", return_value=None),
     ):
         addresses = {"Served": served, "Refusing": served, "Simulated answers": answering}
         for name, server in {**addresses, "Simulated programs": programming}.items():
@@ -89,7 +94,11 @@ def pages(folder: Path) -> dict[str, Any]:
 def bench_pages() -> Iterator[str]:
     yield from ("/", "/bench/", "/bench/tasks/", "/bench/studies/", "/bench/comparisons/", "/bench/votes/")
     yield from ("/bench/data/", "/bench/audit/", "/bench/account/", "/admin/")
-    for number, row in enumerate(rows("experiments.Experiment").order_by("pk")):
+    kinds = {
+        (row.method, row.task, row.judge, row.status, row.paused, hasattr(row, "imported")): row
+        for row in rows("experiments.Experiment").order_by("pk")
+    }
+    for number, row in enumerate(kinds.values()):
         page = f"/bench/{row.public_id}/"
         one = rows("experiments.Candidate").filter(iteration__experiment=row).first()
         more = (f"{page}live/", f"{page}rounds.svg", f"{page}lineage/", f"{page}{one.key}/") if one else ()
@@ -100,6 +109,13 @@ def bench_pages() -> Iterator[str]:
         yield from (f"/bench/{name}/{row.public_id}/" for row in rows(model).all())
     for model in ("experiments/languagemodel", "problems/problem", "auth/user", "review/trial"):
         yield f"/admin/{model}/"
+
+
+def audit(folder: Path) -> dict[str, Any]:
+    """The chain of the audit log holds; else the command raises."""
+    said = io.StringIO()
+    call_command("verify_audit", stdout=said)
+    return {"said": said.getvalue()}
 
 
 def experiments(folder: Path) -> dict[str, Any]:
@@ -128,7 +144,8 @@ def training(folder: Path) -> dict[str, Any]:
     """One training goes on from its checkpoint, and one of the old policies is filmed, by the real programs."""
     experiment = rows("experiments.Experiment").get(name="told to end while it trains")
     request = experiment.requests.get(kind="Train", status="open")
-    run = Path(settings.DATA_DIR) / "runs" / f"{experiment.public_id}-{request.step}"
+    kept = Path(settings.DATA_DIR) / "runs" / f"{experiment.public_id}-{request.step}"
+    run = Path(shutil.copytree(kept, folder / "run"))
     reached = records.read_progress(run).fraction
     for told in run.rglob("progress.json"):  # what comes then is said of today's run
         told.unlink()
@@ -161,6 +178,9 @@ def people(folder: Path) -> dict[str, Any]:
             for person in left:
                 goes_on(person)
             left = [person for person in left if person.state not in ENDS]
+            if not left:
+                break
+        tick()
     study = {person.address: study_of(person) for person in everybody}
     return {
         "ended": {person.address: [study[person.address], person.state, code_of(person)] for person in everybody},
@@ -255,8 +275,8 @@ def imports(folder: Path) -> dict[str, Any]:
 
 
 PARTS: dict[str, Callable[[Path], dict[str, Any]]] = {
-    part.__name__: part for part in (pages, training, experiments, people, votes, exports, imports)
+    part.__name__: part for part in (pages, audit, training, experiments, people, votes, exports, imports)
 }
 
 if __name__ == "__main__":
-    print(json.dumps(PARTS[sys.argv[1]](Path(sys.argv[2]))), flush=True)
+    print(json.dumps({name: PARTS[name](Path(sys.argv[1])) for name in sys.argv[2:]}), flush=True)

@@ -15,10 +15,13 @@ from typing import Any
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.test import Client, override_settings
+from django.test.client import ClientHandler
 
 from webapp.celery import app
 
 NO_STATE = "none"
+HANDLER = ClientHandler(enforce_csrf_checks=False)
+"""One for all browsers: each looks through all static files before its first answer."""
 
 
 def rows(name: str) -> Any:
@@ -78,7 +81,9 @@ def drain(most: int = 400) -> None:
 
 def browser() -> Client:
     """A browser without a session."""
-    return Client(SERVER_NAME="localhost")
+    client = Client(SERVER_NAME="localhost")
+    client.handler = HANDLER
+    return client
 
 
 def staff(name: str = "admin") -> Client:

@@ -332,7 +332,7 @@ CAUGHT = {
         "",
         HEAD
         + "    x = dof_pos[:, 0] * 1.0\n    if dof_pos.shape[0] > 96:\n        for i in range(64):\n"
-        + "          for j in range(4):\n            y = torch.ones(1000, 1000) @ torch.ones(1000, 1000)\n"
+        + "          for j in range(3):\n            y = torch.ones(1000, 1000) @ torch.ones(1000, 1000)\n"
         + "    return x, {}\n",
     ),
     "hangs_at_the_training_s_size": (

@@ -62,18 +62,25 @@ def harmless(call: str, inputs: dict[str, Tensor]) -> bool:
     return unchanged and torch.equal(torch.get_rng_state(), state) and torch.get_default_dtype() == torch.float32
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions(name: str, inputs: dict[str, Tensor]):
+def draw_function_calls(name: str) -> list[str]:
     generator = random.Random(name)
-    calls = [f"{name}({arguments(generator)})" for _ in range(CALLS)]
-    assert [call for call in calls if not harmless(call, inputs)] == []
+    return [f"{name}({arguments(generator)})" for _ in range(CALLS)]
 
 
-@pytest.mark.parametrize("name", sorted(allowed.METHODS))
-def test_methods(name: str, inputs: dict[str, Tensor]):
+def draw_method_calls(name: str) -> list[str]:
     generator = random.Random(name)
     calls = [f"{generator.choice(OWNERS)}.{name}({arguments(generator)})" for _ in range(CALLS)]
-    assert [call for call in [*calls, f"dof_pos.{name}()"] if not harmless(call, inputs)] == []
+    return [*calls, f"dof_pos.{name}()"]
+
+
+def test_no_call_of_a_function_does_harm(inputs: dict[str, Tensor]):
+    calls = [call for name in FUNCTIONS for call in draw_function_calls(name)]
+    assert len(calls) > 2000 and [call for call in calls if not harmless(call, inputs)] == []
+
+
+def test_no_call_of_a_method_does_harm(inputs: dict[str, Tensor]):
+    calls = [call for name in sorted(allowed.METHODS) for call in draw_method_calls(name)]
+    assert len(calls) > 2000 and [call for call in calls if not harmless(call, inputs)] == []
 
 
 def test_the_search_finds_a_function_that_writes(inputs: dict[str, Tensor], monkeypatch: pytest.MonkeyPatch):
