@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import binomtest
+import scipy
 
 from benchmarks.machine import machine
 from benchmarks.simulated import SimulatedReasoner, answer
@@ -109,7 +109,7 @@ def is_right(source: str) -> bool:
 def accuracy(way: Way, repeats: int) -> tuple[float, float, float]:
     """The share of right answers, with its exact 95% interval."""
     right = sum(solve(way, 1000 * number) for number in range(1, repeats + 1))
-    interval = binomtest(right, repeats).proportion_ci(method="exact")
+    interval = scipy.stats.binomtest(right, repeats).proportion_ci(method="exact")
     return right / repeats, interval.low, interval.high
 
 

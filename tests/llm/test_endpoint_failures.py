@@ -15,12 +15,11 @@ from llm.client import OpenAIBackend
 from llm.judges.model import question, read
 from llm.messages import first_prompt
 from llm.methods import METHODS
-from llm.offline import OfflineWriter
 from llm.records import ANSWER, Judged, Outcome, Problem, Run, Write
 from llm.replay import Saved
 from llm.writer import ask, write
 from tests.llm.experiment import PROBLEM as REWARDS
-from tests.llm.experiment import Experiment, check_parsing
+from tests.llm.experiment import Experiment, RememberingWriter, check_parsing
 from tests.llm.faulty import completion, failure, serving, stream
 from tests.llm.test_every_method import VARIANTS, WRITING, name_case, without_options
 
@@ -40,7 +39,7 @@ PROBLEM = Problem("sum", "What is $2 + 3$?", form=ANSWER, sections=("Final answe
 
 
 def rewards(messages: list[Any], seed: int) -> str:
-    (reply,) = OfflineWriter().complete(messages, 1, seed)
+    (reply,) = RememberingWriter().complete(messages, 1, seed)
     return reply.text
 
 
@@ -161,7 +160,7 @@ class Scripted:
     """The scripted solver without a server."""
 
     def complete(self, messages: Any, count: int, seed: int, on_reply: Any = None, **more: Any) -> list[Any]:
-        replies = OfflineWriter().complete(first_prompt(REWARDS), count, seed)
+        replies = RememberingWriter().complete(first_prompt(REWARDS), count, seed)
         said = [dataclasses.replace(r, text=answers(messages, r.seed)) for r in replies]
         for reply in said if on_reply else ():
             on_reply(reply)

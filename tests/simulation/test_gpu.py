@@ -2,16 +2,15 @@
 
 import gc
 import weakref
+from types import ModuleType
 
 import mujoco
-import mujoco_warp as mjw
 import numpy as np
 import pytest
 import torch
 
 from simulation import catalog, mujoco_models
-from simulation.backends import capacity, gpu
-from simulation.backends.gpu import WarpPhysics
+from simulation.backends import capacity
 from simulation.environment import Environment
 from simulation.rewards.contract import compile_reward
 from tests.simulation.every_task import OF_THE_H1
@@ -101,6 +100,14 @@ def test_long_random_rollouts_agree_in_their_statistics():
 
 
 @pytest.fixture(scope="module")
+def gpu() -> ModuleType:
+    """Loaded when it is tested: every process reads this file, and Warp takes seconds."""
+    from simulation.backends import gpu
+
+    return gpu
+
+
+@pytest.fixture(scope="module")
 def ant() -> mujoco.MjModel:
     model = mujoco_models.physics_model("Ant")
     model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
@@ -115,8 +122,8 @@ def standing(model: mujoco.MjModel, worlds: int) -> tuple[torch.Tensor, torch.Te
 
 
 @pytest.mark.exhaustive
-def test_a_world_that_diverges_is_reported_and_the_others_do_not_notice(ant):
-    healthy, hurt = (WarpPhysics(ant, 4, 2, ("sensordata",), "cpu") for _ in range(2))
+def test_a_world_that_diverges_is_reported_and_the_others_do_not_notice(gpu, ant):
+    healthy, hurt = (gpu.WarpPhysics(ant, 4, 2, ("sensordata",), "cpu") for _ in range(2))
     for physics in (healthy, hurt):
         physics.place(torch.arange(4), *standing(ant, 4))
     for value in (float("nan"), float("inf"), 1e20):
@@ -133,8 +140,8 @@ def test_a_world_that_diverges_is_reported_and_the_others_do_not_notice(ant):
 
 
 @pytest.mark.exhaustive
-def test_placing_leaves_other_worlds_alone_and_its_fields_are_current(ant):
-    physics = WarpPhysics(ant, 5, 2, ("sensordata", "site_xpos"), "cpu")
+def test_placing_leaves_other_worlds_alone_and_its_fields_are_current(gpu, ant):
+    physics = gpu.WarpPhysics(ant, 5, 2, ("sensordata", "site_xpos"), "cpu")
     qpos, qvel = standing(ant, 5)
     physics.place(torch.arange(5), qpos, qvel)
     for _ in range(3):
@@ -155,8 +162,8 @@ def test_placing_leaves_other_worlds_alone_and_its_fields_are_current(ant):
 
 
 @pytest.mark.exhaustive
-def test_contacts_that_do_not_fit_end_their_worlds_and_the_buffers_grow(ant, caplog):
-    tight = WarpPhysics(ant, 3, 2, (), "cpu", capacity.Sizes(contacts=16, constraints=4))
+def test_contacts_that_do_not_fit_end_their_worlds_and_the_buffers_grow(gpu, ant, caplog):
+    tight = gpu.WarpPhysics(ant, 3, 2, (), "cpu", capacity.Sizes(contacts=16, constraints=4))
     qpos, qvel = standing(ant, 3)
     qpos[2, 2] = 3.0  # in the air it has four
     for _ in range(gpu.GROW_AFTER):
@@ -171,17 +178,17 @@ def test_contacts_that_do_not_fit_end_their_worlds_and_the_buffers_grow(ant, cap
 
 
 @pytest.mark.exhaustive
-def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(ant, monkeypatch):
+def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(gpu, ant, monkeypatch):
     """On a GPU a graph keeps nothing alive: it would go on in memory that is somebody else's by then."""
-    made, make = [], mjw.make_data
+    made, make = [], gpu.mjw.make_data
 
     def make_data(*arguments, **sizes):
         data = make(*arguments, **sizes)
         made.append(weakref.ref(data))
         return data
 
-    monkeypatch.setattr(mjw, "make_data", make_data)
-    physics = WarpPhysics(ant, 3, 2, (), "cpu")
+    monkeypatch.setattr(gpu.mjw, "make_data", make_data)
+    physics = gpu.WarpPhysics(ant, 3, 2, (), "cpu")
     gc.collect()
     assert len(made) == 2 and all(data() is not None for data in made)
     del physics
@@ -196,9 +203,9 @@ def test_room_is_measured_on_the_model(ant):
     assert capacity.measure_sizes(ant).constraints > 16
 
 
-def test_a_model_that_warp_cannot_simulate_is_refused():
+def test_a_model_that_warp_cannot_simulate_is_refused(gpu):
     model = mujoco.MjModel.from_xml_string(
         '<mujoco><option solver="PGS"/><worldbody><body><freejoint/><geom size="0.1"/></body></worldbody></mujoco>'
     )
     with pytest.raises(ValueError, match="MuJoCo Warp cannot simulate this model: .*PGS.*; train it on the CPU"):
-        WarpPhysics(model, 1, 1, (), "cpu")
+        gpu.WarpPhysics(model, 1, 1, (), "cpu")

@@ -4,13 +4,9 @@ from collections.abc import Sequence
 
 import mujoco
 import torch
-import warp
 
 from simulation.backends import choice
 from simulation.backends.interface import Physics, StartPhysics
-
-warp.config.optimization_level = 0
-"""Compiling takes most of these tests' time, and half of it optimizes code that then runs for a moment."""
 
 
 def elliptic(start: StartPhysics) -> StartPhysics:
@@ -23,7 +19,16 @@ def elliptic(start: StartPhysics) -> StartPhysics:
     return start_elliptic
 
 
-WARP = elliptic(choice.start_warp_on("cpu"))
+def start_warp(model, worlds, substeps, fields, threads) -> Physics:
+    """Warp is loaded here: every process of the tests reads this file, and that takes seconds."""
+    import warp
+
+    # Compiling takes most of these tests' time, and half of it optimizes code that then runs for a moment.
+    warp.config.optimization_level = 0
+    return choice.start_warp_on("cpu")(model, worlds, substeps, fields, threads)
+
+
+WARP = elliptic(start_warp)
 MUJOCO = elliptic(choice.start_mujoco)
 
 

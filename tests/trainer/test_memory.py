@@ -7,7 +7,6 @@ import weakref
 
 import pytest
 import torch
-import warp as wp
 
 from simulation.backends import choice
 from simulation.backends.cpu import CpuPhysics
@@ -91,6 +90,8 @@ def test_what_did_not_fit_is_gone_before_less_is_tried():
 
 
 def test_what_pytorch_and_warp_say_on_the_cpu_is_understood():
+    import warp as wp  # takes a second: not in every process that reads this file
+
     for allocate in (
         lambda: torch.empty(1 << 50, dtype=torch.uint8),
         lambda: wp.empty((1 << 25, 1 << 25), dtype=wp.uint8, device="cpu"),

@@ -14,10 +14,9 @@ import time
 
 import numpy as np
 import pytest
+import scipy
 from django.test import Client
 from django.urls import reverse
-from scipy.optimize import minimize
-from scipy.stats import binomtest
 
 from tests.webapp import poll_rows, rows
 from webapp.experiments.models import Candidate
@@ -69,13 +68,13 @@ def accuracy(features: list[list[float]], labels: list[bool]) -> tuple[int, int]
         slope = -y[:half] / (1 + np.exp(np.clip(margin, -50, 50)))
         return np.logaddexp(0, -margin).sum() + 0.5 * w @ w, x[:half].T @ slope + w
 
-    fitted = minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x
+    fitted = scipy.optimize.minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B").x
     guessed = np.sign(x[half:] @ fitted) == y[half:]
     return int(guessed.sum()), len(guessed)
 
 
 def told_apart(right: int, of: int) -> bool:
-    return binomtest(right, of, 0.5, alternative="greater").pvalue < ALPHA
+    return scipy.stats.binomtest(right, of, 0.5, alternative="greater").pvalue < ALPHA
 
 
 def seen_by_evaluators(timed: bool) -> tuple[list[list[float]], list[bool]]:

@@ -4,8 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
-from scipy.special import expit
+import scipy
 
 from webapp.base.statistics import crossed
 from webapp.base.statistics.crossed import pool_answers
@@ -23,13 +22,13 @@ def test_the_variance_is_the_unbiased_one_of_all_quadruples():
 
 def test_for_one_pair_and_one_answer_each_it_is_close_to_clopper_and_pearson():
     found = pool_answers([[1]] * 140 + [[0]] * 60, generalize=False)
-    exact = stats.binomtest(140, 200)
+    exact = scipy.stats.binomtest(140, 200)
     low, high = exact.proportion_ci(0.95, "exact")
     assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=0.002)
     assert found.share == 0.7 and found.p == pytest.approx(exact.pvalue, rel=0.5)
     interval, p = crossed._invert_binomial(17, 20, 0.95)
-    low, high = stats.binomtest(17, 20).proportion_ci(0.95, "exact")
-    assert (interval.low, interval.high, p) == pytest.approx((low, high, stats.binomtest(17, 20).pvalue))
+    low, high = scipy.stats.binomtest(17, 20).proportion_ci(0.95, "exact")
+    assert (interval.low, interval.high, p) == pytest.approx((low, high, scipy.stats.binomtest(17, 20).pvalue))
 
 
 def test_where_everybody_agrees_each_pair_or_person_counts_once():
@@ -60,11 +59,11 @@ def test_one_pair_or_one_person_says_nothing_of_others(answers):
 def test_the_interval_covers_the_truth_as_often_as_it_says(people, pairs, lean, leaning, spread):
     """Answers of a logistic model with crossed effects of evaluators and pairs."""
     draws = np.random.default_rng(7)
-    truth = expit(lean + np.hypot(leaning, spread) * draws.standard_normal(200_000)).mean()
+    truth = scipy.special.expit(lean + np.hypot(leaning, spread) * draws.standard_normal(200_000)).mean()
     hits = 0
     for _ in range(300):
         odds = lean + leaning * draws.standard_normal((people, 1)) + spread * draws.standard_normal((1, pairs))
-        found = pool_answers((draws.random((people, pairs)) < expit(odds)).astype(float).tolist())
+        found = pool_answers((draws.random((people, pairs)) < scipy.special.expit(odds)).astype(float).tolist())
         hits += found.interval.low <= truth <= found.interval.high
     assert hits / 300 >= 0.93  # three standard errors below 95% would be 0.912
 
@@ -72,6 +71,6 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(people, pairs, lean, 
 def test_the_interval_for_these_very_pairs_is_no_wider_than_for_others():
     draws = np.random.default_rng(5)
     odds = 0.5 + draws.standard_normal((20, 1)) + 1.5 * draws.standard_normal((1, 4))
-    answers = (draws.random((20, 4)) < expit(odds)).astype(float).tolist()
+    answers = (draws.random((20, 4)) < scipy.special.expit(odds)).astype(float).tolist()
     here, others = pool_answers(answers, generalize=False), pool_answers(answers)
     assert here.share == others.share and here.effective > 2 * others.effective

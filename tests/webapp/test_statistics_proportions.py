@@ -1,7 +1,7 @@
 """The numbers of a vote, against values that others published and against SciPy used another way."""
 
 import pytest
-from scipy import special, stats
+import scipy
 
 from llm.judges.panel import Comparison
 from webapp.base.statistics.corrections import bonferroni, holm
@@ -31,9 +31,9 @@ def test_clopper_pearson_on_published_examples():
 @pytest.mark.parametrize(("first", "second"), [(17, 3), (0, 7), (10, 10), (1, 0), (0, 0)])
 def test_bayesian_interval_is_of_the_beta_posterior(first, second):
     found = summarize_preference(first, second, 0.9)
-    quantiles = [special.betaincinv(1 + first, 1 + second, q) for q in (0.05, 0.95)]
+    quantiles = [scipy.special.betaincinv(1 + first, 1 + second, q) for q in (0.05, 0.95)]
     assert (found.credible.low, found.credible.high) == pytest.approx(tuple(quantiles))
-    assert found.above_half == pytest.approx(1 - special.betainc(1 + first, 1 + second, 0.5))
+    assert found.above_half == pytest.approx(1 - scipy.special.betainc(1 + first, 1 + second, 0.5))
 
 
 def test_without_votes_nothing_is_claimed():
@@ -44,7 +44,7 @@ def test_without_votes_nothing_is_claimed():
 
 @pytest.mark.parametrize(("k", "n"), [(3, 20), (10, 20), (9, 19), (0, 5), (61, 100)])
 def test_two_sided_test_is_twice_the_smaller_tail(k, n):
-    tail = sum(special.binom(n, i) for i in range(min(k, n - k) + 1)) / 2**n
+    tail = sum(scipy.special.binom(n, i) for i in range(min(k, n - k) + 1)) / 2**n
     assert binomial_test(k, n) == pytest.approx(min(1.0, 2 * tail))
 
 
@@ -57,7 +57,7 @@ def test_holm_on_its_textbook_example():
 
 @pytest.mark.parametrize(("n", "rate", "alpha"), [(20, 0.8, 0.05), (30, 0.7, 0.01), (15, 0.3, 0.05), (5, 0.99, 0.05)])
 def test_power_is_the_probability_of_a_small_p(n, rate, alpha):
-    by_enumeration = sum(stats.binom.pmf(k, n, rate) for k in range(n + 1) if binomial_test(k, n) <= alpha)
+    by_enumeration = sum(scipy.stats.binom.pmf(k, n, rate) for k in range(n + 1) if binomial_test(k, n) <= alpha)
     assert power(n, rate, alpha) == pytest.approx(by_enumeration)
 
 
