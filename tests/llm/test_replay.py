@@ -9,7 +9,7 @@ from llm import methods
 from llm.errors import MethodError, ReplayMismatch
 from llm.method import Method, Option
 from llm.records import Ask, Candidate, Judge, Outcome, Pick, Train, fingerprint, result_to_json
-from llm.replay import Finished, Open, Record, Saved, advance, read_record, rounds_table, write_record
+from llm.replay import Finished, Open, Record, Saved, advance, main, read_record, rounds_table, write_record
 from tests.llm.experiment import PROBLEM, Experiment
 
 
@@ -166,8 +166,16 @@ def record(experiment, winner):
     return Record(PROBLEM, "icpl", experiment.seed, 3, 3, tuple(experiment.saved), {}, winner)
 
 
-def replay_command(path):
-    return subprocess.run([sys.executable, "-m", "llm.replay", str(path)], capture_output=True, text=True, timeout=240)
+@pytest.fixture
+def replay_command(capsys):
+    """What `./prefine replay` prints, and its exit status; in this process."""
+
+    def run(path):
+        status = main([str(path)])
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess([], status, said.out, said.err)
+
+    return run
 
 
 def test_a_record_survives_its_file(finished_experiment, tmp_path):
@@ -180,7 +188,8 @@ def test_a_record_survives_its_file(finished_experiment, tmp_path):
 def test_the_command_replays_a_record_and_prints_its_rounds(finished_experiment, tmp_path):
     experiment, winner = finished_experiment
     write_record(tmp_path / "a.json", record(experiment, winner))
-    ran = replay_command(tmp_path / "a.json")
+    command = [sys.executable, "-m", "llm.replay", str(tmp_path / "a.json")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=240)
     assert ran.returncode == 0, ran.stderr
     assert f"winner: {winner}" in ran.stdout
     lines = ran.stdout.splitlines()
@@ -211,7 +220,7 @@ def test_the_best_of_a_round_may_be_of_an_earlier_one():
         assert line.split()[2:5] == [pick.best, pick.worst, f"{known[pick.best]:.3f}"]
 
 
-def test_the_command_fails_on_a_wrong_winner(finished_experiment, tmp_path):
+def test_the_command_fails_on_a_wrong_winner(finished_experiment, tmp_path, replay_command):
     experiment, winner = finished_experiment
     write_record(tmp_path / "a.json", record(experiment, "9-9"))
     ran = replay_command(tmp_path / "a.json")
@@ -219,7 +228,7 @@ def test_the_command_fails_on_a_wrong_winner(finished_experiment, tmp_path):
     assert f"ends with {winner}, the record with 9-9" in ran.stderr
 
 
-def test_the_command_shows_where_an_unfinished_record_waits(finished_experiment, tmp_path):
+def test_the_command_shows_where_an_unfinished_record_waits(finished_experiment, tmp_path, replay_command):
     experiment, _ = finished_experiment
     unfinished = dataclasses.replace(record(experiment, None), requests=tuple(experiment.saved[:2]))
     write_record(tmp_path / "a.json", unfinished)
@@ -229,7 +238,7 @@ def test_the_command_shows_where_an_unfinished_record_waits(finished_experiment,
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99}', '{"format": 1, "requests": [{}]}'])
-def test_a_file_that_is_no_record_is_said_to_be_none(text, tmp_path):
+def test_a_file_that_is_no_record_is_said_to_be_none(text, tmp_path, replay_command):
     (tmp_path / "a.json").write_text(text)
     ran = replay_command(tmp_path / "a.json")
     assert ran.returncode == 1
@@ -237,7 +246,7 @@ def test_a_file_that_is_no_record_is_said_to_be_none(text, tmp_path):
 
 
 @pytest.mark.parametrize("change", [{"n": "x"}, {"seed": [1]}, {"result": [{"nope": 1}]}])
-def test_a_damaged_record_is_said_to_be_damaged(finished_experiment, tmp_path, change):
+def test_a_damaged_record_is_said_to_be_damaged(finished_experiment, tmp_path, change, replay_command):
     data = dataclasses.asdict(record(*finished_experiment))
     data["requests"][0]["result"] = change.pop("result", data["requests"][0]["result"])
     (tmp_path / "a.json").write_text(json.dumps(data | change))
@@ -246,6 +255,6 @@ def test_a_damaged_record_is_said_to_be_damaged(finished_experiment, tmp_path, c
     assert ran.stderr.startswith(f"replay failed: {tmp_path / 'a.json'} is damaged")
 
 
-def test_a_missing_file_is_said_to_be_missing(tmp_path):
+def test_a_missing_file_is_said_to_be_missing(tmp_path, replay_command):
     missing = replay_command(tmp_path / "none.json").stderr
     assert f"cannot read {tmp_path / 'none.json'}: No such file" in missing and "Errno" not in missing
