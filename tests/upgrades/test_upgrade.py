@@ -26,6 +26,7 @@ ROOT = HERE.parents[1]
 FIXTURES = sorted(HERE.glob("*.tar.xz"))
 DEAD = {"a cancelled one": "cancelled"}
 """Experiments that were not to go on."""
+GOES_ON = ("running", "finished")
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ def test_experiments_and_comparisons_go_to_their_end(gone_on: Any) -> None:
     seen = gone_on["experiments"]
     alive = {name: ended for name, ended in seen["ended"].items() if name not in DEAD}
     assert alive and {name: ended for name, ended in alive.items() if ended != ["finished", ""]} == {}
+    left = seen["left"]
+    assert len(left) > 10 and {name: at for name, at in left.items() if at[0] not in GOES_ON or at[1]} == {}
     assert set(seen["comparisons"].values()) == {"finished"}
     assert "pending" not in seen["clips"] and "failed" not in seen["clips"]
 
@@ -120,6 +123,13 @@ def test_votes_are_cast_and_closed(gone_on: Any) -> None:
         "A vote on answers": "closed",
     }
     assert all(answer == 200 and lines > 3 for _, answer, lines in seen["ended"].values())
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("gone_on")
+def test_experiments_of_the_other_methods_go_to_their_end(site: Site) -> None:
+    seen = site.parts("left")["left"]
+    assert len(seen) > 10 and {name: ended for name, ended in seen.items() if ended != ["finished", ""]} == {}
 
 
 @pytest.mark.exhaustive
