@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import F
+from django.test import Client
 
 from tests.webapp import fake_workers
 from webapp.comparisons import csv_tables, experiment_results, foreground, report
 from webapp.comparisons.arms import parse_arm
+from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import loop
 from webapp.experiments.models import Candidate, Experiment, ModelCall, Run
@@ -73,7 +75,7 @@ def test_a_report_is_read_back_as_it_was_when_its_data_are_gone(
     assert same_tables(tmp_path / "there", tmp_path / "here"), "into the folder that it was read from"
 
 
-def test_halves_make_the_whole(tmp_path: Path) -> None:
+def test_halves_make_the_whole(tmp_path: Path, admin_client: Client) -> None:
     whole, first, second = plan_of(), plan_of(experiments=1), plan_of(experiments=1, seed=1)
     finish_all(whole)
     for name, plan in (("whole", whole), ("first", first), ("second", second)):
@@ -86,6 +88,9 @@ def test_halves_make_the_whole(tmp_path: Path) -> None:
     assert same_tables(tmp_path / "joined", tmp_path / "whole")
     text = (tmp_path / "joined" / "report.md").read_text()
     assert text.count(f"| {tmp_path / 'second'} |") == 2 and f"| {tmp_path / 'whole'} |" not in text
+    row = Comparison.objects.get(by_command=True)
+    assert row.status == "finished" and len(row.finished_elsewhere) == 4
+    assert "4 of 4" in admin_client.get(f"/bench/comparisons/{row.public_id}/").text
 
 
 def test_what_is_finished_here_is_taken_from_here_and_what_is_not_from_there(

@@ -147,14 +147,17 @@ def parse_budget(text: str) -> int:
 def list_on_bench(row: Comparison, plan: Plan) -> Comparison:
     """The row of this comparison among those of the bench: one that is there already, or this one, saved.
 
-    A row that a command made says from now on that the command runs it, wherever it ended, and with which budgets; one
-    that is running, paused or cancelled on the bench stays as it is. Raises ValidationError where a field cannot be
+    A row that a command made says from now on that the command runs it, wherever it ended, with which budgets and
+    which reports of other machines; one that is running, paused or cancelled on the bench stays as it is. Raises ValidationError where a field cannot be
     saved.
     """
     if known := _find_on_bench(plan):
         waiting = (*OVER, Comparison.Status.PLANNED)
         Comparison.objects.filter(pk=known.pk, by_command=True, status__in=waiting).update(
-            status=Comparison.Status.PLANNED, token_budget=row.token_budget, dollar_budget=row.dollar_budget
+            status=Comparison.Status.PLANNED,
+            token_budget=row.token_budget,
+            dollar_budget=row.dollar_budget,
+            elsewhere=row.elsewhere or known.elsewhere,
         )
         return known
     row.by_command = True

@@ -161,8 +161,13 @@ def read_reports(plan: Plan, folders: Iterable[Path]) -> Elsewhere:
 
 
 def _read_report(plan: Plan, folder: Path) -> Elsewhere:
+    return parse_report(plan, read_tables(folder), str(folder))
+
+
+def read_tables(folder: Path) -> dict[str, str]:
+    """The tables of a report that parse_report reads, by name."""
     names = [*READ_BACK, *([READ_REFERENCES] if (folder / READ_REFERENCES).exists() else [])]
-    return parse_report(plan, {name: (folder / name).read_bytes().decode() for name in names}, str(folder))
+    return {name: (folder / name).read_bytes().decode() for name in names}
 
 
 def read_ids(folder: Path, table: str = "experiments.csv") -> set[uuid.UUID]:

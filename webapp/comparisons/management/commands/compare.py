@@ -147,10 +147,10 @@ class Command(PrefineCommand):
             self.stdout.write("\n".join(estimate.describe(plan, self.elsewhere)))
         if options["plan"] or options["estimate"]:
             return
-        if not options["report"] and not options["elsewhere"]:  # a page reads one uploaded report
-            row = self.list_on_bench(row)
         if plan.retrain:
             record.fix(plan, self.folder, timezone.now())
+        if not options["report"]:
+            row = self.list_on_bench(row)
         failed: list[Experiment] = []
         if not options["report"]:
             headless.end_on_signals()
@@ -171,6 +171,9 @@ class Command(PrefineCommand):
 
     def list_on_bench(self, row: Comparison) -> Comparison:
         """The row on the bench. A comparison that the bench cannot keep runs all the same, without a row."""
+        if self.elsewhere:  # a page reads one report: here is one with what is finished in all of these
+            report.write_report(self.plan, self.folder, self.elsewhere)
+            row.elsewhere = csv_tables.read_tables(self.folder)
         try:
             return list_on_bench(row, self.plan)
         except ValidationError as error:
