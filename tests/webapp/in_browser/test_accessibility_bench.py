@@ -42,6 +42,8 @@ GoldPair.objects.create(study=asks.study, better=pair.first, worse=pair.second)
 STATES = ("practised", "check-again", "in-line", "stopped", "full", "early")  # the others: test_accessibility.py
 own = questionnaire_rows.every_kind(shown)
 asked, item = questionnaire_rows.every_kind(empty), questionnaire_rows.Item.objects.last()
+for _ in range(2):  # two figures of the same title
+    questionnaire_rows.answer_rating(questionnaire_rows.rated(compared), compared.participants.first(), 2)
 pages = {
     "bench:index": [[]],
     "bench:studies": [[]],
@@ -57,7 +59,7 @@ pages = {
     "bench:questionnaires": [[empty.pk]],
     "bench:questionnaire": [[empty.pk, asked.pk]],
     "bench:questionnaire_item": [[empty.pk, asked.pk, item.pk]],
-    "bench:questionnaire_results": [[empty.pk]],
+    "bench:questionnaire_results": [[empty.pk], [compared.pk]],
     "bench:selected": [[]],
     "bench:time_left": [[]],
     "bench:workers": [[]],
