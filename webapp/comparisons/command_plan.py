@@ -147,9 +147,9 @@ def parse_budget(text: str) -> int:
 def list_on_bench(row: Comparison, plan: Plan) -> Comparison:
     """The row of this comparison among those of the bench: one that is there already, or this one, saved.
 
-    A row that a command made says from now on that the command runs it, wherever it ended, with which budgets and
-    which reports of other machines; one that is running, paused or cancelled on the bench stays as it is. Raises ValidationError where a field cannot be
-    saved.
+    A row that a command made says from now on that the command runs it, wherever it ended, with which budgets, and with
+    which reports of elsewhere; one that is running, paused or cancelled on the bench stays as it is. Raises
+    ValidationError where a field cannot be saved.
     """
     if known := _find_on_bench(plan):
         waiting = (*OVER, Comparison.Status.PLANNED)
