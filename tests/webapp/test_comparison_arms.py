@@ -299,17 +299,18 @@ def test_other_numbers_of_a_preset_or_another_human_reward_make_other_experiment
 def test_a_command_goes_on_with_what_it_began_after_a_presets_numbers_changed(monkeypatch: Any) -> None:
     words = ["--tasks", "PushCube", "--methods", "icpl", "open_loop", "--budget", "candidates=6"]
 
-    def read() -> Comparison:
-        return command_plan.read_comparison(vars(compare.Command().create_parser("", "compare").parse_args(words)))[0]
+    def read(*more: str) -> Comparison:
+        options = vars(compare.Command().create_parser("", "compare").parse_args([*words, *more]))
+        return command_plan.read_comparison(options)[0]
 
     begun = command_plan.list_on_bench(first := read(), first.plan)
     monkeypatch.setattr(settings_digests, "list_changed", lambda: {"preset PushCube quick": "other numbers"})
-    assert read().plan.all_ids == begun.plan.all_ids
-    words += ["--label", "again"]
-    assert read().plan.revisions == {"preset PushCube quick": "other numbers"}
-    words = words[:-2]
+    assert read().plan.all_ids == begun.plan.all_ids and command_plan.has_other_revisions(read().plan)
+    assert not command_plan.has_other_revisions(again := read("--label", "again").plan)
+    assert again.revisions == {"preset PushCube quick": "other numbers"}
     command_plan.note_end(begun, failed=False)
     assert not {*read().plan.all_ids} & {*begun.plan.all_ids}, "what has ended is compared again"
+    assert read("--report").plan.all_ids == begun.plan.all_ids, "a report is of what is there"
 
 
 def test_a_new_default_of_presets_changes_digests_and_a_new_field_does_not() -> None:
@@ -333,5 +334,7 @@ def test_what_does_not_change_a_training_changes_no_digest() -> None:
     assert settings_digests.digest_preset(replace(preset, gamma=0.9)) != settings_digests.digest_preset(preset)
     assert settings_digests.digest_preset(replace(preset, gamma=preset.gamma)) == settings_digests.digest_preset(preset)
     assert settings_digests.digest_reward("x = 1  # one\n") == settings_digests.digest_reward("x  = 1")
+    assert settings_digests.digest_reward("if a:\n  b\n  c") == settings_digests.digest_reward("if a:\n    b\n\n    c")
+    assert settings_digests.digest_reward("if a:\n  b\n  c") != settings_digests.digest_reward("if a:\n  b\nc")
     kept = {name for name in settings_digests.list_changed() if "paper" not in name}
     assert not kept & {"preset Ant quick", "preset Humanoid quick", "reward Ant"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ EXPERIMENTS, EARLIER_EXPERIMENTS = 6, 5
 KEPT = ("judge", "preset", "iterations", "seed", "label", "token_budget", "dollar_budget")
 """Options that are called as the comparison's fields."""
 WORDS = ("tasks", "methods", "candidates", "experiments", "retrain", "contrasts", "most_large_rounds", "judge_options")
-"""What else a comparison is asked for by, beside KEPT without the budgets and the models."""
+"""The other fields in which two equal comparisons agree, with KEPT less the budgets, and the models."""
 OVER = (Comparison.Status.FINISHED, Comparison.Status.FAILED)
 
 
@@ -66,7 +67,7 @@ def read_comparison(options: dict[str, Any]) -> tuple[Comparison, Path]:
     retrain = RETRAINED if options["retrain"] is None else options["retrain"]
     methods, contrasts = add_controls(options["methods"], options["contrasts"] or [], controls, plain.arms)
     row = make_comparison(options, methods, retrain if filmed else 0, contrasts)
-    row.revisions = find_begun_revisions(row)
+    row.revisions = find_begun_revisions(row, options["report"])
     return row, find_folder(options, row.plan)
 
 
@@ -87,15 +88,20 @@ def find_earlier(options: dict[str, Any], now: Plan) -> Comparison | None:
     return row
 
 
-def find_begun_revisions(row: Comparison) -> dict[str, int | str]:
-    """Those of a comparison of the same words that has not ended, else the row's own: what an earlier version began
-    goes on with the same experiments.
+def find_begun_revisions(row: Comparison, reported: bool) -> dict[str, int | str]:
+    """Those of the newest comparison of the same words, else the row's own: what an earlier version began goes on with
+    the same experiments, and a report, which trains nothing, is of what is there. One that has ended is made again.
     """
     names = (*WORDS, *ROLES, "model", *(name for name in KEPT if not name.endswith("budget")))
-    ended = (Comparison.Status.FINISHED, Comparison.Status.CANCELLED)
+    ended = [Comparison.Status.CANCELLED, *([] if reported else [Comparison.Status.FINISHED])]
     same = Comparison.objects.filter(**{name: getattr(row, name) for name in names}).exclude(status__in=ended)
     begun = same.order_by("-created_at").first()
     return dict(begun.revisions if begun else row.revisions)
+
+
+def has_other_revisions(plan: Plan) -> bool:
+    """Whether experiments of the same words would be others today."""
+    return replace(plan, revisions=plans.list_revisions()).all_ids != plan.all_ids
 
 
 def find_folder(options: dict[str, Any], plan: Plan) -> Path:

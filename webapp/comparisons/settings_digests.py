@@ -20,6 +20,8 @@ FIRST = Path(__file__).with_name("first_settings.json")
 each field of a preset; a field that is added later is entered with its first default.
 """
 
+BLOCK_ENDS = {tokenize.INDENT: "{", tokenize.DEDENT: "}"}
+
 
 def list_changed() -> dict[str, str]:
     """The digest of each preset ("preset Ant quick") and human-written reward ("reward Ant") that is not as version
@@ -52,7 +54,8 @@ def digest_reward(source: str) -> str:
     otherwise.
     """
     tokens = tokenize.generate_tokens(io.StringIO(source.strip() + "\n").readline)
-    return _digest("".join(one.string for one in tokens if one.type not in (tokenize.COMMENT, tokenize.NL)))
+    counted = (one for one in tokens if one.type not in (tokenize.COMMENT, tokenize.NL))
+    return _digest("".join(BLOCK_ENDS.get(one.type, one.string) for one in counted))
 
 
 def _digest(text: str) -> str:

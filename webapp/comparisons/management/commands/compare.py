@@ -30,7 +30,15 @@ from webapp.comparisons import (
 )
 from webapp.comparisons.arms import Arm
 from webapp.comparisons.ceiling import Ceiling, compute_ceiling
-from webapp.comparisons.command_plan import EXPERIMENTS, RETRAINED, ROLES, list_on_bench, note_end, read_comparison
+from webapp.comparisons.command_plan import (
+    EXPERIMENTS,
+    RETRAINED,
+    ROLES,
+    has_other_revisions,
+    list_on_bench,
+    note_end,
+    read_comparison,
+)
 from webapp.comparisons.contrasts import CONTROLS
 from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.follow_ups import Step
@@ -143,6 +151,10 @@ class Command(PrefineCommand):
         self.last_line, self.status = 0.0, StatusLine(self.stdout)
         self.counted: tuple[float, State] = (0.0, foreground.read_state(plan, self.elsewhere))
         self.stdout.write(describe_plan(plan, self.counted[1], self.elsewhere))
+        if has_other_revisions(plan):
+            self.stdout.write(
+                "Tasks or methods have changed since this was begun. It goes on; --label NAME compares today's."
+            )
         if options["estimate"]:
             self.stdout.write("\n".join(estimate.describe(plan, self.elsewhere)))
         if options["plan"] or options["estimate"]:
