@@ -127,8 +127,8 @@ def test_a_shard_that_keeps_crashing_fails_only_its_candidates_and_cancelling_en
 
 
 def test_stop_ends_the_whole_group(run, tmp_path):
-    process = run(tmp_path, TrainJob("Cartpole", SOURCES[:1], overrides=LONG))
-    wait_for(lambda: shard_pids(tmp_path))
+    process = run(tmp_path, TrainJob("Cartpole", SOURCES, overrides=LONG, processes=2))
+    wait_for(lambda: len(shard_pids(tmp_path)) == 2)
     launch.stop(process)
     wait_for(lambda: not shard_pids(tmp_path))
     assert read_result(tmp_path) is None
