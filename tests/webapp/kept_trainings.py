@@ -13,7 +13,11 @@ from tests.webapp.servers import make_once
 from trainer import launch
 from trainer.records import TrainJob
 
-PROGRAMS = ("trainer/**/*.py", "simulation/**/*.py", "tests/short_training.py")
+PROGRAMS = (
+    "trainer/**/*.py",
+    *(f"simulation/**/*.{ending}" for ending in ("py", "xml", "pt")),
+    "tests/short_training.py",
+)
 do_train = launch.train
 
 
