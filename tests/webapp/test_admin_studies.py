@@ -29,6 +29,27 @@ def test_a_study_is_set_up_and_invites_people(staff, monkeypatch):
     assert all(f'data-copy="http://testserver{person.get_absolute_url()}"' in page for person in people)
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"opens_at": "2027-01-02T03:04:05", "closes_at": "2027-02-03T04:05"},
+        {"opens_at_0": "2027-01-02", "opens_at_1": "03:04:05", "closes_at_0": "2027-02-03", "closes_at_1": "04:05:00"},
+    ],
+    ids=["as now", "as from a page of before the upgrade"],
+)
+def test_a_study_keeps_its_moments(staff, sent):
+    study = rows.study(status="draft")
+    address = reverse("admin:studies_study_change", args=[study.pk])
+    assert staff.post(address, study_form(study=study, **sent)).status_code == 302
+    study.refresh_from_db()
+    moments = [moment.isoformat() for moment in (study.opens_at, study.closes_at)]
+    assert moments == ["2027-01-02T03:04:05+00:00", "2027-02-03T04:05:00+00:00"]
+    cleared = {name: "" for name in sent}
+    assert staff.post(address, study_form(study=study, **cleared)).status_code == 302
+    study.refresh_from_db()
+    assert study.opens_at is None and study.closes_at is None
+
+
 def test_labels_go_on_after_the_highest():
     study = rows.study()
     Participant.objects.create(study=study, label="P09")

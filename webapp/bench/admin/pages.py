@@ -11,11 +11,20 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+
+class MomentInput(forms.DateTimeInput):
+    """Day and time in one field. A page that was opened before 2026-11-27 sends them in two."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        parts = [name] if name in data else [f"{name}_0", f"{name}_1"]
+        return " ".join(data.get(part, "") for part in parts).strip()
+
+
 FIELDS: dict[Any, dict[str, Any]] = {
     models.DateField: {"widget": forms.DateInput({"type": "date"}, "%Y-%m-%d")},
     models.DateTimeField: {
         "form_class": forms.DateTimeField,
-        "widget": forms.DateTimeInput({"type": "datetime-local"}, "%Y-%m-%dT%H:%M:%S"),
+        "widget": MomentInput({"type": "datetime-local"}, "%Y-%m-%dT%H:%M:%S"),
     },
 }
 """Browsers have calendars and clocks of their own, in the language and the colours of the person."""
