@@ -26,20 +26,35 @@ def every_page():
     yield reverse("admin:index")
 
 
-def test_every_list_opens_without_and_with_rows(staff):
+INLINE = r"<style|<script(?![^>]*(?:\bsrc=|application/json))|<[^>]*\s(?:style|on\w+)="
+"""Styles and scripts within a page, which the policy refuses."""
+
+
+def check_page(staff, address):
+    answer = staff.get(address)
+    assert answer.status_code == 200, address
+    found = re.search(INLINE, answer.content.decode())
+    assert not found, f"{address}: {found[0][-80:]}"
+
+
+@pytest.mark.parametrize("html", ['<p style="a">', "<p class='a' onclick='b()'>", "<style>", '<script type="module">'])
+def test_what_is_inline_is_found(html):
+    assert re.search(INLINE, html)
+
+
+def test_all_lists_and_forms_open_and_have_nothing_inline(staff):
     for page in every_page():
-        assert staff.get(page).status_code == 200, page
+        check_page(staff, page)
     bench_rows.create_finished_experiment(n=1, failed=(1,), clips=False)
     rows.open_judgement(rows.participant())
     LanguageModel.objects.create(
         name="M", kind="openai", base_url="https://x.example", model="m", api_key=bench_rows.KEY
     )
     for page in every_page():
-        assert staff.get(page).status_code == 200, page
+        check_page(staff, page)
     for model in admin.site._registry:
         if row := model._default_manager.first():
-            page = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk])
-            assert staff.get(page).status_code == 200, page
+            check_page(staff, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk]))
 
 
 def test_a_page_says_where_it_is_without_saying_it_twice(staff):
