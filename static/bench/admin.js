@@ -113,3 +113,16 @@ document.addEventListener("keydown", ({ key }) => {
   closeFilters();
   open.querySelector("summary").focus();
 });
+
+// Many choices of a filter are searched by any part of their words; Enter takes the first that is left.
+document.addEventListener("input", ({ target }) => {
+  const choices = target.closest(".list-filters .choices");
+  if (!choices) return;
+  const words = target.value.trim().toLowerCase(), rows = [...choices.querySelectorAll("li")];
+  for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(words);
+  choices.querySelector("[role=status]").textContent = rows.every((row) => row.hidden) ? "Nothing has these letters." : "";
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.matches(".list-filters input")) event.target.closest(".choices").querySelector("li:not([hidden]) a")?.click();
+});
+document.addEventListener("toggle", ({ target }) => { if (target.open) target.querySelector(".choices input")?.focus(); }, true);
