@@ -41,6 +41,8 @@ def test_a_study_keeps_its_moments(staff, sent):
     study = rows.study(status="draft")
     address = reverse("admin:studies_study_change", args=[study.pk])
     assert staff.post(address, study_form(study=study, **sent)).status_code == 302
+    page = staff.get(address).content.decode()
+    assert "Opens at (UTC)" in page and "Closes at (UTC)" in page
     study.refresh_from_db()
     moments = [moment.isoformat() for moment in (study.opens_at, study.closes_at)]
     assert moments == ["2027-01-02T03:04:05+00:00", "2027-02-03T04:05:00+00:00"]

@@ -72,6 +72,8 @@ class StudyForm(forms.ModelForm):
         labels = {
             "ethics_expires_on": "Valid until",
             "retention_days": "Days to keep the data",
+            "opens_at": "Opens at (UTC)",
+            "closes_at": "Closes at (UTC)",
             "quota": "Participants, at most",
             "experiments_each": "Experiments of each participant",
             "assignment": "How people get an arm",
