@@ -45,6 +45,8 @@ def test_what_is_inline_is_found(html):
 def test_all_lists_and_forms_open_and_have_nothing_inline(staff):
     for page in every_page():
         check_page(staff, page)
+    for new in ("studies_study", "problems_problem", "votes_poll", "experiments_experiment"):
+        check_page(staff, reverse(f"admin:{new}_add"))
     bench_rows.create_finished_experiment(n=1, failed=(1,), clips=False)
     rows.open_judgement(rows.participant())
     LanguageModel.objects.create(
