@@ -84,6 +84,7 @@ def test_the_questions_of_an_open_study_are_only_read(staff):
     assert question.text == "Is it a robot?"
     Study.objects.update(status="closed")
     page = staff.get(address).content.decode()
+    assert "Questions are asked by it, the lowest first." in page
     assert 'name="questions-0-text"' in page and FIXED_QUESTIONS not in page
 
 

@@ -50,10 +50,10 @@ class Link:
     """Whether this is the page, or one below it."""
 
 
-def list_pages(site: admin.AdminSite, request: HttpRequest) -> dict[str, list[Link]]:
+def group_links(site: admin.AdminSite, request: HttpRequest) -> dict[str, list[Link]]:
     """The lists that this person may see, by group."""
     found = {
-        group: [_link(request, *one) for one in lists if _may_see(site, request, *one[1:])]
+        group: [_make_link(request, *one) for one in lists if _may_see(site, request, *one[1:])]
         for group, lists in LISTS.items()
     }
     return {group: links for group, links in found.items() if links}
@@ -64,7 +64,7 @@ def _may_see(site: admin.AdminSite, request: HttpRequest, app: str, model: str) 
     return known and any(request.user.has_perm(f"{app}.{kind}_{model}") for kind in ("view", "change"))
 
 
-def _link(request: HttpRequest, title: str, app: str, model: str) -> Link:
+def _make_link(request: HttpRequest, title: str, app: str, model: str) -> Link:
     address = reverse(f"admin:{app}_{model}_changelist")
     return Link(title, address, request.path.startswith(address))
 
@@ -75,4 +75,4 @@ class SetUpSite(admin.AdminSite):
     login_form = LoginForm
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "groups": list_pages(self, request)}
+        return {**super().each_context(request), "groups": group_links(self, request)}

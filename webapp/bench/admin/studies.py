@@ -54,6 +54,11 @@ class QuestionInline(admin.StackedInline):
     verbose_name_plural = "comprehension check"
     fields = ["text", ("answers", "correct"), "explanation", "position"]
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        if db_field.name == "position":
+            kwargs["help_text"] = "Questions are asked by it, the lowest first."
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
     def get_fieldsets(self, request: HttpRequest, obj: Study | None = None) -> Any:
         note = {"description": FIXED_QUESTIONS} if _is_open(obj) else {}
         return [(None, {"fields": self.fields, **note})]
@@ -133,7 +138,7 @@ class StudyAdmin(BenchAdmin):
 
     @admin.display(description="status", ordering="status")
     def state(self, study: Study) -> SafeString:
-        return render_state("running" if study.status == Study.Status.OPEN else "paused", study.status)
+        return render_state("running" if study.status == Study.Status.OPEN else "paused", study.status.capitalize())
 
     @admin.display(description="participants (finished)")
     def people(self, study: Any) -> str:
