@@ -75,6 +75,21 @@ def test_a_page_says_where_it_is_without_saying_it_twice(staff):
         assert [*named, *re.findall(r"<h1>(.*?)</h1>", page)] == parts
 
 
+def test_a_group_of_boxes_is_described_by_its_help(staff):
+    page = staff.get(reverse("admin:auth_user_change", args=[User.objects.get().pk])).content.decode()
+    group = re.search(r'<div[^>]*role="group" aria-labelledby="id_extra_rights_label"[^>]*>', page)[0]
+    assert 'aria-describedby="id_extra_rights_helptext"' in group
+    assert '<div class="help" id="id_extra_rights_helptext">For viewers and experimenters' in page
+
+
+def test_states_are_words_as_on_the_bench(staff):
+    rows.study(status="draft")
+    assert (
+        '<span class="pill paused">Draft</span>'
+        in staff.get(reverse("admin:studies_study_changelist")).content.decode()
+    )
+
+
 def test_nobody_else_sees_anything(client):
     person = rows.participant()
     client.get(person.get_absolute_url())

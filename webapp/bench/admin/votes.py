@@ -140,7 +140,7 @@ class PollAdmin(BenchAdmin):
 
     @admin.display(description="status", ordering="status")
     def state(self, poll: Poll) -> SafeString:
-        return render_state("running" if poll.status == Poll.Status.OPEN else "paused", poll.status)
+        return render_state("running" if poll.status == Poll.Status.OPEN else "paused", poll.status.capitalize())
 
     @admin.display(description="page")
     def page(self, poll: Poll) -> SafeString:
