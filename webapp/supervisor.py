@@ -129,6 +129,7 @@ def lock_folder(folder: Path) -> TextIO:
     except BlockingIOError as error:
         file.seek(0)
         pid = file.read().strip() or "unknown"
+        file.close()
         raise Refused(
             f"Prefine already runs on {folder} (process {pid}). Stop it first, or set PREFINE_DATA to another folder."
         ) from error

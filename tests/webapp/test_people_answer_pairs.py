@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+from contextlib import nullcontext
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,12 +19,14 @@ from tests.webapp import bench_rows, rows
 from tests.webapp.dashboard_pages import html
 from tests.webapp.fake_workers import do_work, find_open_requests
 from tests.webapp.pair_answers import answer_all, send
+from trainer.preferences import exchange
 from trainer.preferences.settings import Preferences
 from webapp import reaper
 from webapp.archive import erasure
 from webapp.base.store import store
-from webapp.experiments import headless, loop, repeating
-from webapp.experiments.execute.train import build_job, find_candidates
+from webapp.experiments import headless, loop, repeating, run_folder
+from webapp.experiments import pairs as session_pairs
+from webapp.experiments.execute.train import build_job, find_candidates, wait_for_answers
 from webapp.experiments.models import Clip, Experiment, Job, PairSession, Segment, SegmentPair
 from webapp.notices import notifier
 from webapp.notices.models import Address, Notice
@@ -259,6 +263,30 @@ def test_people_are_told_of_each_session_while_it_lacks_answers(without_undo: No
     rows.open_pairs(person, pairs=1, session=2)
     notifier.plan_notices()
     assert Notice.objects.filter(session=2, kind="ready").count() == 1
+
+
+def test_a_training_asks_again_and_goes_on_with_all_answers(folders: None, without_undo: None) -> None:
+    """Its files without the training."""
+    person = start_person()
+    first = rows.open_pairs(person, pairs=2)
+    request, experiment = first.request, first.request.experiment
+    folder = run_folder.get_folder(request)
+    folder.mkdir(parents=True)
+    asked = [exchange.Queries(number, 4, ((0, 1), (2, 3)), f"digest of session {number}") for number in (1, 2)]
+    for queries in asked:
+        exchange.write_queries(folder, 0, queries)
+    answer_all(person)
+    assert pairs.settle_due_sessions() == 1
+    lease: Any = SimpleNamespace(settle=lambda: nullcontext(experiment))
+    wait_for_answers(lease, request, [])
+    second = PairSession.objects.get(number=2)
+    session_pairs.open_session(experiment, second)
+    assert list_answers(second) == ["", ""]
+    second.pairs.update(answer="equal")
+    assert session_pairs.end_session(experiment, second)
+    session_pairs.write_answers(request, folder)
+    written = [exchange.read_answers(folder, 0, queries) for queries in asked]
+    assert written == [list_answers(first), ["equal", "equal"]]
 
 
 def test_the_experiments_page_says_that_people_answer(client: Client) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.webapp.few_workers import WORKERS
 from tests.webapp.servers import ROOT, Stack, embedded, free_port, have_ended, listening, processes, wait_for
-from webapp.supervisor import list_programs, lock_folder, main
+from webapp.supervisor import Refused, list_programs, lock_folder, main
 from webapp.web_server import build_config
 
 pytestmark = pytest.mark.slow
@@ -109,13 +109,16 @@ sys.exit(supervisor.main())
 """
 
 
-def test_nothing_survives_its_kill(data: Stack) -> None:
+def test_while_it_runs_its_folder_is_locked_and_nothing_survives_its_kill(data: Stack) -> None:
     process = data.python("-c", SLEEPERS, "--port", str(free_port()))
     wait_for(lambda: list(list_below(process.pid).values()) == 2 * ["sleep 1000 "], "the start of both programs")
     below = list_below(process.pid)
+    with pytest.raises(Refused, match=f"process {process.pid}"):
+        lock_folder(data.data)
     process.kill()
     process.communicate()
     wait_for(lambda: have_ended(below), "the end of all programs")
+    lock_folder(data.data).close()
 
 
 def test_a_second_one_on_the_same_data_is_refused_and_prepares_nothing(tmp_path: Path) -> None:
