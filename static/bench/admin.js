@@ -118,7 +118,8 @@ document.addEventListener("keydown", ({ key }) => {
 document.addEventListener("input", ({ target }) => {
   const choices = target.closest(".list-filters .choices");
   if (!choices) return;
-  const words = target.value.trim().toLowerCase(), rows = [...choices.querySelectorAll("li")];
+  const words = target.value.trim().toLowerCase(), [all, ...rows] = choices.querySelectorAll("li");
+  all.hidden = words !== "";
   for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(words);
   choices.querySelector("[role=status]").textContent = rows.every((row) => row.hidden) ? "Nothing has these letters." : "";
 });
