@@ -153,7 +153,7 @@ class Command(PrefineCommand):
         self.stdout.write(describe_plan(plan, self.counted[1], self.elsewhere))
         if has_other_revisions(plan):
             self.stdout.write(
-                "Tasks or methods have changed since this was begun. It goes on; --label NAME compares today's."
+                "Tasks, presets or methods have changed since this began. It goes on; --label NAME compares today's."
             )
         if options["estimate"]:
             self.stdout.write("\n".join(estimate.describe(plan, self.elsewhere)))
