@@ -336,5 +336,6 @@ def test_what_does_not_change_a_training_changes_no_digest() -> None:
     assert settings_digests.digest_reward("x = 1  # one\n") == settings_digests.digest_reward("x  = 1")
     assert settings_digests.digest_reward("if a:\n  b\n  c") == settings_digests.digest_reward("if a:\n    b\n\n    c")
     assert settings_digests.digest_reward("if a:\n  b\n  c") != settings_digests.digest_reward("if a:\n  b\nc")
+    assert settings_digests.digest_reward("def (:") != settings_digests.digest_reward("if a:\n    b\n  c"), "no Python"
     kept = {name for name in settings_digests.list_changed() if "paper" not in name}
     assert not kept & {"preset Ant quick", "preset Humanoid quick", "reward Ant"}

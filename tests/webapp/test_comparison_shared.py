@@ -90,6 +90,9 @@ def test_halves_make_the_whole(tmp_path: Path, admin_client: Client) -> None:
     assert text.count(f"| {tmp_path / 'second'} |") == 2 and f"| {tmp_path / 'whole'} |" not in text
     row = Comparison.objects.get(by_command=True)
     assert row.status == "finished" and len(row.finished_elsewhere) == 4
+    report.write_report(whole, tmp_path / "half", csv_tables.read_reports(whole, [tmp_path / "second"]))
+    kept = csv_tables.select_rows(csv_tables.read_tables(tmp_path / "half"), second.public_ids)
+    assert {*csv_tables.parse_report(whole, kept, "")} == {*second.public_ids}, "not what is finished here"
     assert "4 of 4" in admin_client.get(f"/bench/comparisons/{row.public_id}/").text
 
 

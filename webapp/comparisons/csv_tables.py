@@ -170,6 +170,17 @@ def read_tables(folder: Path) -> dict[str, str]:
     return {name: (folder / name).read_bytes().decode() for name in names}
 
 
+def select_rows(tables: Mapping[str, str], ids: Iterable[uuid.UUID]) -> dict[str, str]:
+    """The tables with the rows of these experiments alone."""
+    wanted = {*map(str, ids)}
+    found = {}
+    for name, text in tables.items():
+        head, *rows = csv.reader(io.StringIO(text))
+        place = head.index("public_id")
+        found[name] = format_table([head, *(row for row in rows if row[place] in wanted)])
+    return found
+
+
 def read_ids(folder: Path, table: str = "experiments.csv") -> set[uuid.UUID]:
     """The ids of the experiments in a table of a report; none where it cannot be read."""
     try:

@@ -50,10 +50,13 @@ def digest_preset(preset: AnyPreset) -> str:
 
 @cache
 def digest_reward(source: str) -> str:
-    """Comments, empty lines and spaces do not count. Its syntax tree is not used: each version of Python writes that
-    otherwise.
+    """Comments, empty lines and spaces do not count, except in what is no Python. Its syntax tree is not used: each
+    version of Python writes that otherwise.
     """
-    tokens = tokenize.generate_tokens(io.StringIO(source.strip() + "\n").readline)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(source.strip() + "\n").readline))
+    except (tokenize.TokenError, SyntaxError):  # of a task of one's own
+        return _digest(source)
     counted = (one for one in tokens if one.type not in (tokenize.COMMENT, tokenize.NL))
     return _digest("".join(BLOCK_ENDS.get(one.type, one.string) for one in counted))
 

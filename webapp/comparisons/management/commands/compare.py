@@ -152,9 +152,7 @@ class Command(PrefineCommand):
         self.counted: tuple[float, State] = (0.0, foreground.read_state(plan, self.elsewhere))
         self.stdout.write(describe_plan(plan, self.counted[1], self.elsewhere))
         if has_other_revisions(plan):
-            self.stdout.write(
-                "Tasks, presets or methods have changed since this began. It goes on; --label NAME compares today's."
-            )
+            self.stdout.write("Tasks, presets or methods have changed since this began; --label NAME compares today's.")
         if options["estimate"]:
             self.stdout.write("\n".join(estimate.describe(plan, self.elsewhere)))
         if options["plan"] or options["estimate"]:
@@ -183,9 +181,9 @@ class Command(PrefineCommand):
 
     def list_on_bench(self, row: Comparison) -> Comparison:
         """The row on the bench. A comparison that the bench cannot keep runs all the same, without a row."""
-        if self.elsewhere:  # a page reads one report: here is one with what is finished in all of these
+        if self.elsewhere:  # a page reads one report: here is one with what is finished in all of those
             report.write_report(self.plan, self.folder, self.elsewhere)
-            row.elsewhere = csv_tables.read_tables(self.folder)
+            row.elsewhere = csv_tables.select_rows(csv_tables.read_tables(self.folder), self.elsewhere)
         try:
             return list_on_bench(row, self.plan)
         except ValidationError as error:
