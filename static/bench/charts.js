@@ -18,18 +18,19 @@
     return size >= 1e-3 && size < 1e5 ? String(Number(value.toPrecision(4))) : value.toExponential(1);
   };
 
-  const line = (figure) => {
-    const svg = figure.querySelector(".plot svg");
-    return svg.querySelector(".cursor") || svg.appendChild(document.createElementNS(svg.namespaceURI, "line"));
-  };
+  const drawings = (figure) => [...figure.querySelectorAll(".plot > svg")]; // the page shows one of them
+  const line = (svg) => svg.querySelector(".cursor") || svg.appendChild(document.createElementNS(svg.namespaceURI, "line"));
 
   const show = (figure, index) => {
-    const cursor = cursorOf(figure), mark = line(figure), out = figure.querySelector(".readout");
+    const cursor = cursorOf(figure), out = figure.querySelector(".readout");
     cursor.index = index;
-    mark.setAttribute("class", index === null ? "cursor hidden" : "cursor");
+    drawings(figure).forEach((svg, i) => {
+      const { at, top, bottom } = cursor.places[i], mark = line(svg);
+      mark.setAttribute("class", index === null ? "cursor hidden" : "cursor");
+      if (index === null) return;
+      for (const [name, value] of Object.entries({ x1: at[index], x2: at[index], y1: top, y2: bottom })) mark.setAttribute(name, value);
+    });
     if (index === null) { out.textContent = ""; return; }
-    const x = cursor.at[index];
-    for (const [name, value] of Object.entries({ x1: x, x2: x, y1: cursor.top, y2: cursor.bottom })) mark.setAttribute(name, value);
     const [xs, ...columns] = cursor.columns;
     const values = columns.map((column, i) => `${columns.length > 1 ? `${cursor.names[i]} ` : ""}${short(column[index])}`);
     out.textContent = `${cursor.x} ${short(xs[index])}: ${values.join(", ")}`;
@@ -47,8 +48,9 @@
   document.addEventListener("pointermove", (event) => {
     const figure = figureOf(event);
     if (!figure) return;
-    const svg = figure.querySelector(".plot svg"), box = svg.getBoundingClientRect();
-    move(figure, nearest(cursorOf(figure).at, ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width));
+    const i = drawings(figure).findIndex((svg) => svg.getBoundingClientRect().width);
+    const svg = drawings(figure)[i], box = svg.getBoundingClientRect();
+    move(figure, nearest(cursorOf(figure).places[i].at, ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width));
   });
   document.addEventListener("pointerout", (event) => {
     const figure = figureOf(event);
@@ -58,8 +60,8 @@
     const figure = figureOf(event), step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     if (!figure || !step) return;
     event.preventDefault();
-    const { index, at } = cursorOf(figure), start = step > 0 ? 0 : at.length - 1;
-    move(figure, index === null ? start : Math.min(at.length - 1, Math.max(0, index + step)));
+    const { index, places } = cursorOf(figure), last = places[0].at.length - 1;
+    move(figure, index === null ? (step > 0 ? 0 : last) : Math.min(last, Math.max(0, index + step)));
   });
 
   // Of the charts that follow one cursor, only the one with the focus is read out.

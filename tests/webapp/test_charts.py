@@ -8,6 +8,7 @@ import pytest
 
 from webapp.base import charts
 from webapp.base.charts import Chart, Series
+from webapp.base.charts.scales import text_width
 from webapp.experiments import figures
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -101,8 +102,8 @@ def test_csv_has_every_point():
 def test_a_cursor_knows_every_x_and_what_each_series_has_there():
     chart = Chart("c", "c", "x", "y", (Series("a", (0, 50), (1.0, 2.0)), Series("b", (50, 100), (5.0, 6.0))))
     cursor = charts.place_cursor(chart, 640, 320)
-    assert cursor["columns"] == [[0, 50, 100], [1.0, 2.0, None], [None, 5.0, 6.0]]
-    assert (cursor["at"], cursor["top"], cursor["bottom"]) == ([58.0, 342.0, 626.0], 10, 276)
+    assert charts.to_columns(chart) == [[0, 50, 100], [1.0, 2.0, None], [None, 5.0, 6.0]]
+    assert cursor == {"at": [58.0, 342.0, 626.0], "top": 10, "bottom": 276}
     assert chart.readable and not figures.rounds_chart("", [], 5).readable
 
 
@@ -193,13 +194,37 @@ def test_long_names_below_the_axis_are_slanted():
     assert drawn(tuple(f"ICPL without {word}" for word in "abcdefgh")).count("rotate(-30)") == 8
 
 
+def find_edges(text: ElementTree.Element) -> tuple[float, float]:
+    """From where to where a text of an SVG reaches, about."""
+    slanted = re.match(r"translate\((\S+) \S+\) rotate\(-30\)", text.get("transform", ""))
+    if slanted:
+        return float(slanted[1]) - 0.87 * text_width(text.text or ""), float(slanted[1])
+    if "transform" in text.attrib:
+        return 0, 0
+    width = text_width(text.text or "")
+    left = float(text.attrib["x"]) - {"start": 0, "middle": width / 2, "end": width}[text.get("text-anchor", "start")]
+    return left, left + width
+
+
+@pytest.mark.parametrize("sideways", [False, True], ids=["slanted", "rows"])
+def test_a_narrow_drawing_has_all_its_texts_inside(sideways):
+    points = Series("s", (0.0, 1.0, 2.0), (0.25, 0.75, 0.5), (0.0, 0.5, 0.2), (0.5, 1.0, 0.9), look="points")
+    names = ("ICPL", "a name that is longer than any row of the figure", "ICPL without reasons")
+    label = "Bradley-Terry strength (logits) of every arm, 95% intervals"
+    chart = Chart("c", "c", label, label, (points,), categories=names, covers=(0, 1), sideways=sideways)
+    root = ElementTree.fromstring(charts.inline_svg(chart, 300, 220))
+    texts = list(root.iter(f"{SVG}text"))
+    assert all(-1 <= left <= right <= 301 for left, right in map(find_edges, texts)), [text.text for text in texts]
+    assert sum("\u2026" in (text.text or "") for text in texts) == (1 if sideways else 2)
+
+
 def test_names_stand_at_the_ends_of_quiet_lines_and_not_over_each_other():
     lines = tuple(Series(f"no. {n}", (0.0, 1.0), (1.0, 5.0), quiet=True) for n in range(3))
     chart = Chart("c", "c", "x", "y", lines, categories=("A", "B"), names="ends")
     assert charts.legend(chart) == []
     texts = ElementTree.fromstring(charts.to_svg(chart)).iter(f"{SVG}text")
     heights = [float(text.attrib["y"]) for text in texts if (text.text or "").startswith("no.")]
-    assert heights == [heights[0], heights[0] + 10, heights[0] + 20]
+    assert heights == [heights[0], heights[0] + 12, heights[0] + 24]
 
 
 def test_a_legend_names_few_lines_and_leaves_many_quiet_ones_out():

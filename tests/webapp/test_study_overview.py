@@ -278,7 +278,7 @@ def test_the_page_and_its_files(staff_client):
 def test_a_study_without_people_says_what_to_do(staff_client):
     study = rows.study()
     page = staff_client.get(f"/bench/studies/{study.pk}/").content.decode()
-    assert "Nobody is invited yet" in page and "The first choice that somebody confirms" in page
+    assert "Nobody is invited yet" in page and "Answers appear here from the first choice on" in page
 
 
 @pytest.mark.slow

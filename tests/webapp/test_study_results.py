@@ -187,7 +187,7 @@ def test_a_study_without_results_says_so(staff_client):
     page = staff_client.get(f"/bench/studies/{rows.study(recruiting=True).pk}/").content.decode()
     assert "Nobody has come yet. People come by the" in page
     assert page.index('id="people-title"') < page.index('id="results-title"')
-    assert "The first experiment that a participant finishes appears here" in page
+    assert "from the first finished experiment on" in page
 
 
 def test_more_people_cost_no_more_queries(django_assert_num_queries):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
@@ -12,6 +13,8 @@ from webapp.base import charts
 from webapp.base.charts import Chart
 from webapp.base.http import respond_with_download
 
+NARROW_WIDTH, NARROW_HEIGHT = 300, 220
+"""Of the drawing for a figure that is too narrow for the usual one: its letters have 11 px (static/bench/bench.css)."""
 KINDS = {"svg": "image/svg+xml", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}
 
 
@@ -20,13 +23,15 @@ def draw_figure(
 ) -> SafeString:
     """A chart on a page: SVG, in which static/bench/charts.js runs a cursor, numbers, and downloads at `address`.
 
-    `query` follows the downloads' endings, with its question mark.
+    A wide one is drawn twice, and the page shows the drawing that fits. `query` follows the downloads' endings, with
+    its question mark.
     """
+    sizes = [(width, height)] if width <= NARROW_WIDTH else [(width, height), (NARROW_WIDTH, NARROW_HEIGHT)]
     context = {
         "chart": chart,
-        "svg": SafeString(charts.inline_svg(chart, width, height)),
+        "drawings": [SafeString(charts.inline_svg(chart, *size)) for size in sizes],
         "legend": [(SafeString(sample), name) for sample, name in charts.legend(chart)],
-        "cursor": charts.place_cursor(chart, width, height) if chart.readable else None,
+        "cursor": _describe_cursor(chart, sizes) if chart.readable else None,
         "points": [] if chart.readable else [[_print_cell(cell) for cell in row] for row in charts.list_points(chart)],
         "address": address,
         "query": query,
@@ -34,6 +39,17 @@ def draw_figure(
         "titled": titled,
     }
     return render_to_string("bench/_figure.html", context)
+
+
+def _describe_cursor(chart: Chart, sizes: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    """What static/bench/charts.js needs to run a cursor through the drawings of these sizes."""
+    return {
+        "group": "rounds" if chart.whole_x else "training",
+        "x": chart.x_label,
+        "names": [series.name for series in chart.series],
+        "columns": charts.to_columns(chart),
+        "places": [charts.place_cursor(chart, *size) for size in sizes],
+    }
 
 
 def _print_cell(cell: str | float | None) -> str:

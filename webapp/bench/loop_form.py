@@ -55,18 +55,15 @@ class LoopForm(forms.ModelForm):
     class Meta:
         model: type[LoopSettings]
         help_texts = {
-            "task": "What the robot should learn, or a problem that the model should solve. The Tasks page shows each "
-            "robot's text and reward inputs.",
+            "task": "The Tasks page shows each robot's text and reward inputs.",
             "method": describe_methods(),
             "judge": "The proxy judges by the hidden metric, at once; a language model by code and traces. People "
             "judge in studies.",
-            "k": "Videos that a person compares at a time. Each method proposes its own; below 4 leaves little choice.",
-            "n": "Rounds of writing, training and picking. 5 in most papers; most of the gain is in the first three.",
-            "preset": "Quick: minutes a round on two cores, good enough to see differences. Paper: needs a GPU.",
-            "training_start": "From the last best, robots get better from round to round, and people see them sooner; "
-            "the first round starts from a policy that stays up where the task has one "
-            f"({', '.join(catalog.list_upright_tasks())}). Scores are not comparable with the papers', where every "
-            "training starts from random weights.",
+            "k": "Compared at a time; below 4 leaves little choice.",
+            "n": "5 in most papers; most of the gain is in the first three.",
+            "preset": "Quick: minutes a round on two cores. Paper: needs a GPU.",
+            "training_start": "From the last best, robots get better from round to round, and people see them sooner, "
+            "but scores are not comparable with the papers'.",
             "seed": "Experiments with equal settings and seed draw equal randomness, and share their trainings. Empty: "
             "one more than the highest seed of an equal experiment.",
             "name": "For you: how it appears on the bench.",

@@ -56,8 +56,10 @@ def style_all(series: Sequence[Series]) -> list[tuple[Series, Style]]:
     return styled
 
 
-def draw_all(chart: Chart, frame: Frame) -> Iterator[str]:
-    """Every series. Bars, and points with intervals, stand side by side."""
+def draw_all(chart: Chart, frame: Frame, narrow: bool = False) -> Iterator[str]:
+    """Every series. Bars, and points with intervals, stand side by side. Names of lines stand at their ends, or, in a
+    narrow drawing, above them.
+    """
     beside = {
         "bars": [s for s in chart.series if s.look == "bars"],
         "intervals": [s for s in chart.series if s.low and s.look != "boxes"],
@@ -76,7 +78,7 @@ def draw_all(chart: Chart, frame: Frame) -> Iterator[str]:
             has_markers = series.look == "points" or not bare
             yield from _points(series, style, frame, place * choose_spacing(chart), has_markers)
     if chart.names == "ends":
-        yield from _names_at_ends([series for series in chart.series if series.quiet], frame)
+        yield from _names_at_ends([series for series in chart.series if series.quiet], frame, narrow)
 
 
 def choose_spacing(chart: Chart) -> float:
@@ -165,8 +167,8 @@ def _boxes(series: Series, style: Style, frame: Frame) -> Iterator[str]:
             yield f"<rect {style.stroke()} {box}/>"
 
 
-def _names_at_ends(lines: Sequence[Series], frame: Frame) -> Iterator[str]:
-    """Each beside the last point of its line, and below the name before it."""
+def _names_at_ends(lines: Sequence[Series], frame: Frame, above: bool) -> Iterator[str]:
+    """Each beside the last point of its line, or above it, and below the name before it."""
     ends = []
     for series in lines:
         known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
@@ -174,8 +176,9 @@ def _names_at_ends(lines: Sequence[Series], frame: Frame) -> Iterator[str]:
             ends.append((frame.at(*known[-1])[1], series.name))
     lowest = 0.0
     for y, name in sorted(ends):
-        lowest = max(y + 3, lowest + 10)
-        yield f'<text x="{frame.right + 4:.1f}" y="{lowest:.1f}" font-size="9">{escape(name)}</text>'
+        lowest = max(y - 4 if above else y + 3, lowest + 12)
+        place = f'x="{frame.right:.1f}" text-anchor="end"' if above else f'x="{frame.right + 4:.1f}"'
+        yield f'<text {place} y="{lowest:.1f}">{escape(name)}</text>'
 
 
 def _marker(at: tuple[float, float], style: Style, title: str) -> str:

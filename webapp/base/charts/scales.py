@@ -44,15 +44,20 @@ class Frame:
     ys: list[float]
     categories: int
     sideways: bool
+    above: float = 0
+    """Pixels of each row for its name above it."""
 
     @property
     def slot(self) -> float:
-        """Pixels for one category."""
-        return self._length(self.sideways) / max(self.categories, 1)
+        """Pixels for what is drawn of one category."""
+        return self._length(self.sideways) / max(self.categories, 1) - self.above
 
     def at(self, x: float, y: float, beside: float = 0) -> tuple[float, float]:
         """The pixel of a point, moved by `beside` pixels along the x axis."""
-        along = (x + 0.5) * self.slot if self.categories else self._part(x, self.xs) * self._length(self.sideways)
+        if self.categories:
+            along = (x + 0.5) * self.slot + (x + 1) * self.above
+        else:
+            along = self._part(x, self.xs) * self._length(self.sideways)
         value = self._part(y, self.ys) * self._length(not self.sideways)
         if self.sideways:
             return self.left + value, self.top + along + beside

@@ -14,12 +14,13 @@ from webapp.base.charts.tables import to_columns
 
 FONT = "system-ui, sans-serif"
 LEFT, RIGHT, BOTTOM = 58, 14, 44
-WIDER = 1.2
-"""A phone shows letters in this proportion, because the whole drawing is smaller there (static/bench/bench.css)."""
-ROW = 44
-"""Height of a row of a forest plot."""
+NARROW = 400
+"""A drawing that is less wide has the names of rows and of lines above them, and cuts slanted names short."""
+ROW, LINE = 44, 13
+"""Heights of a row of a forest plot, and of a line of text."""
 AXIS = 'class="axis" stroke="#85857f"'
-LONGEST_NAME = 34
+LONGEST_NAME, LONGEST_SLANTED = 34, 16
+"""Letters of a name beside an axis, and of a slanted one in a narrow drawing."""
 WIDTH, HEIGHT = 640, 320
 COLUMNS, SMALL_WIDTH, SMALL_HEIGHT = 3, 300, 190
 """Of small multiples."""
@@ -52,18 +53,10 @@ def inline_svg(chart: Chart, width: int = 320, height: int = 190) -> str:
 
 
 def place_cursor(chart: Chart, width: int, height: int) -> dict[str, Any]:
-    """What static/bench/charts.js needs to run a cursor through an inline SVG of this size."""
-    columns = to_columns(chart)
+    """Where a cursor stands at each x in an inline SVG of this size."""
     frame = _frame(chart, width, _height(chart, width, height, top=10), top=10)
-    return {
-        "group": "rounds" if chart.whole_x else "training",
-        "x": chart.x_label,
-        "names": [series.name for series in chart.series],
-        "columns": columns,
-        "at": [round(frame.at(x, frame.ys[0])[0], 1) for x in columns[0] if x is not None],
-        "top": frame.top,
-        "bottom": frame.bottom,
-    }
+    at = [round(frame.at(x, frame.ys[0])[0], 1) for x in to_columns(chart)[0] if x is not None]
+    return {"at": at, "top": frame.top, "bottom": frame.bottom}
 
 
 def legend(chart: Chart) -> list[tuple[str, str]]:
@@ -74,7 +67,9 @@ def legend(chart: Chart) -> list[tuple[str, str]]:
 
 def _height(chart: Chart, width: int, height: int, top: int) -> int:
     """Rows of a forest plot, and slanted names, take what they need."""
-    return top + ROW * len(chart.categories) + BOTTOM if chart.sideways else height + _below(chart, width)
+    if chart.sideways:
+        return top + (ROW + _above(width)) * len(chart.categories) + _bottom(chart, width)
+    return height + _bottom(chart, width) - BOTTOM
 
 
 def _document(width: int, height: int, title: str, body: str) -> str:
@@ -107,22 +102,26 @@ def _draw(chart: Chart, width: int, height: int, top: int) -> list[str]:
     if chart.empty:
         return [f'<text x="{LEFT}" y="{height // 2}">no values yet</text>']
     frame = _frame(chart, width, height, top)
-    return [*_value_axis(chart, frame), *_place_axis(chart, frame, _below(chart, width) > 0), *draw_all(chart, frame)]
+    return [*_value_axis(chart, frame), *_place_axis(chart, frame, width), *draw_all(chart, frame, width < NARROW)]
 
 
 def _frame(chart: Chart, width: int, height: int, top: int) -> Frame:
-    left, right, bottom = LEFT, width - RIGHT, height - BOTTOM
+    left, right, bottom = LEFT, width - RIGHT, height - _bottom(chart, width)
     if chart.sideways:
-        left = 24 + math.ceil(WIDER * max(text_width(_cut(name)) for name in chart.categories))
-    elif chart.names == "ends":
+        names = max(text_width(_cut(name)) for name in chart.categories)
+        left = RIGHT if _above(width) else 24 + math.ceil(names)
+        right -= RIGHT if _above(width) else 0
+    elif chart.names == "ends" and width >= NARROW:
         right -= 10 + math.ceil(max((text_width(s.name) for s in chart.series if s.quiet), default=0))
     elif not chart.categories and any(series.low for series in chart.series):
         right -= math.ceil(choose_spacing(chart) * len(chart.series) / 2)
-    bottom -= _below(chart, width)
     values = [*chart.values(), *chart.covers]
-    marks = ticks(min(values), max(values), max(2, (bottom - top) // 36) if not chart.sideways else 6, chart.whole_y)
+    count = max(2, (right - left) // 60 if chart.sideways else (bottom - top) // 36)
+    marks = ticks(min(values), max(values), min(count, 6) if chart.sideways else count, chart.whole_y)
     xs = [] if chart.categories else ticks(*chart.x_range, count=6 if chart.whole_x else 5, whole=chart.whole_x)
-    return Frame(left, right, top, bottom, xs, marks, len(chart.categories), chart.sideways)
+    return Frame(
+        left, right, top, bottom, xs, marks, len(chart.categories), chart.sideways, _above(width) * chart.sideways
+    )
 
 
 def _cut(name: str, longest: int = LONGEST_NAME) -> str:
@@ -131,11 +130,29 @@ def _cut(name: str, longest: int = LONGEST_NAME) -> str:
     return name if len(name) <= longest else f"{name[: longest - end - 1]}\u2026{name[-end:]}"
 
 
-def _below(chart: Chart, width: int) -> int:
-    """Pixels that names below the axis take in addition, because they are too wide to stand beside each other."""
-    widest = max((text_width(_cut(name)) for name in chart.categories), default=0)
+def _above(width: int) -> int:
+    """Pixels above each row of a forest plot for its name; 0 where the name stands beside the row."""
+    return LINE if width < NARROW else 0
+
+
+def _bottom(chart: Chart, width: int) -> int:
+    """Pixels below the plot: numbers or names, and the lines of the label, which slanted names leave out."""
+    return BOTTOM + (_slanted(chart, width) or LINE * (len(_wrap(_label_below(chart), width)) - 1))
+
+
+def _label_below(chart: Chart) -> str:
+    return chart.y_label if chart.sideways else chart.x_label
+
+
+def _slanted(chart: Chart, width: int) -> int:
+    """Pixels that slanted names take in addition; 0 if names are narrow enough to stand beside each other."""
+    widest = max((text_width(_cut_below(name, width)) for name in chart.categories), default=0)
     fits = widest < 30 or widest + 6 < (width - LEFT - RIGHT) / len(chart.categories)
     return 0 if chart.sideways or fits else math.ceil(widest / 2) - 6
+
+
+def _cut_below(name: str, width: int) -> str:
+    return _cut(name, LONGEST_SLANTED if width < NARROW else LONGEST_NAME)
 
 
 def _value_axis(chart: Chart, frame: Frame) -> Iterator[str]:
@@ -149,9 +166,7 @@ def _value_axis(chart: Chart, frame: Frame) -> Iterator[str]:
             yield _text(frame.left - 6, y + 4, "end", number(value))
     if chart.reference is not None:
         yield _across(frame, chart.reference, AXIS)
-    if chart.sideways:
-        yield _text((frame.left + frame.right) / 2, frame.bottom + 33, "middle", chart.y_label)
-    else:
+    if not chart.sideways:
         middle = (frame.top + frame.bottom) / 2
         lines = _wrap(chart.y_label, frame.bottom - frame.top)
         for x, words in zip((13,) if len(lines) == 1 else (10, 22), lines, strict=True):
@@ -162,7 +177,7 @@ def _value_axis(chart: Chart, frame: Frame) -> Iterator[str]:
 def _wrap(words: str, room: float) -> list[str]:
     """The label in one line, or, where it is longer than the axis, in two of about the same length."""
     breaks = [at for at, letter in enumerate(words) if letter == " "]
-    if WIDER * text_width(words) <= room or not breaks:
+    if text_width(words) <= room or not breaks:
         return [words]
     at = min(breaks, key=lambda place: abs(place - len(words) / 2))
     return [words[:at], words[at + 1 :]]
@@ -175,11 +190,18 @@ def _across(frame: Frame, value: float, look: str) -> str:
     return f'<line {look} x1="{frame.left}" x2="{frame.right}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
-def _place_axis(chart: Chart, frame: Frame, slanted: bool) -> Iterator[str]:
-    """Numbers or names of categories along the other axis, and its label."""
+def _place_axis(chart: Chart, frame: Frame, width: int) -> Iterator[str]:
+    """Numbers or names of categories along the other axis, and the label below the plot."""
+    slanted = _slanted(chart, width)
+    if not slanted:
+        yield from _label(_label_below(chart), frame, width)
     if chart.sideways:
         for index, name in enumerate(chart.categories):
-            yield _text(frame.left - 12, frame.at(index, frame.ys[0])[1] + 4, "end", _cut(name))
+            middle = frame.at(index, frame.ys[0])[1]
+            if _above(width):
+                yield _text(frame.left, middle - frame.slot / 2 - 3, "start", _cut(name))
+            else:
+                yield _text(frame.left - 12, middle + 4, "end", _cut(name))
         return
     numbers = [(value, number(value)) for value in frame.xs]
     every = 1 if slanted else math.ceil(28 / frame.slot)
@@ -187,12 +209,18 @@ def _place_axis(chart: Chart, frame: Frame, slanted: bool) -> Iterator[str]:
         x = frame.at(value, frame.ys[0])[0]
         if slanted:
             turned = f"translate({x + 4:.1f} {frame.bottom + 14}) rotate(-30)"
-            yield f'<text transform="{turned}" text-anchor="end">{escape(_cut(name))}</text>'
+            yield f'<text transform="{turned}" text-anchor="end">{escape(_cut_below(name, width))}</text>'
         else:
             yield _text(x, frame.bottom + 15, "middle", name)
     yield _across(frame, frame.ys[0], AXIS)
-    if not slanted:
-        yield _text((frame.left + frame.right) / 2, frame.bottom + 33, "middle", chart.x_label)
+
+
+def _label(words: str, frame: Frame, width: int) -> Iterator[str]:
+    """Below the plot and its numbers, in the plot's middle as far as the drawing has room."""
+    for line, part in enumerate(_wrap(words, width)):
+        half = text_width(part) / 2
+        middle = max(half, min((frame.left + frame.right) / 2, width - half))
+        yield _text(middle, frame.bottom + 33 + LINE * line, "middle", part)
 
 
 def _text(x: float, y: float, anchor: str, words: str) -> str:

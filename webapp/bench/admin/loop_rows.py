@@ -43,7 +43,7 @@ class CandidateAdmin(ReadOnlyAdmin):
     list_display = ["key", "experiment", "status", "return_to_score", "reason"]
     list_filter = ["status", "iteration__experiment"]
     list_select_related = ["iteration__experiment"]
-    search_fields = ["source", "reason"]
+    search_fields = ["iteration__experiment__name", "source", "reason"]
     exclude = ["trace", "metric_trace"]  # the bench draws them
 
     def experiment(self, candidate: Candidate) -> Experiment:
@@ -59,7 +59,7 @@ class RequestAdmin(ReadOnlyAdmin):
     list_display = ["experiment", "step", "slot", "kind", "status", "created_at", "finished_at"]
     list_filter = ["kind", "status", "experiment"]
     list_select_related = ["experiment"]
-    search_fields = ["fingerprint", "error"]
+    search_fields = ["experiment__name", "fingerprint", "error"]
 
 
 @admin.register(Job)
@@ -67,7 +67,7 @@ class JobAdmin(ReadOnlyAdmin):
     list_display = ["__str__", "experiment", "status", "owner", "attempt", "heartbeat", "error"]
     list_filter = ["kind", "status", "experiment"]
     list_select_related = ["experiment"]
-    search_fields = ["owner", "error"]
+    search_fields = ["experiment__name", "owner", "error"]
 
 
 @admin.register(Run)
@@ -110,4 +110,4 @@ class EventAdmin(ReadOnlyAdmin):
     list_display = ["created_at", "experiment", "kind", "public", "text"]
     list_filter = ["kind", "public", "experiment"]
     list_select_related = ["experiment"]
-    search_fields = ["text"]
+    search_fields = ["experiment__name", "text"]

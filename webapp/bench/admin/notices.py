@@ -13,3 +13,4 @@ class NoticeAdmin(ReadOnlyAdmin):
     list_display = ["participant", "kind", "channel", "due_at", "sent_at", "dropped", "attempts", "error"]
     list_filter = ["kind", "channel", "dropped", "participant__study"]
     list_select_related = ["participant"]
+    search_fields = ["participant__label", "participant__study__title"]

@@ -32,6 +32,24 @@ SCRIPTS = ("vendor/jquery/jquery.min.js", "jquery.init.js", "admin/RelatedObject
 """Those of Django that these pages use: its calendar and what fills in one field from another are left out."""
 
 
+class NewestFilter(admin.RelatedFieldListFilter):
+    """Offers the newest rows and the chosen ones; the list's search field finds what belongs to an older one."""
+
+    MOST = 30
+
+    def field_choices(self, field: Any, request: HttpRequest, model_admin: Any) -> Any:
+        rows = field.remote_field.model.objects.order_by("-pk")
+        newest = list(rows[: self.MOST + 1])
+        self.cut = len(newest) > self.MOST
+        wanted = [value for value in self.lookup_val or [] if value.isdecimal() and len(value) < 19]
+        chosen = [] if not self.cut or not wanted else rows.filter(pk__in=wanted)
+        offered = {row.pk: str(row) for row in [*newest[: self.MOST], *chosen]}
+        return list(offered.items())
+
+
+admin.FieldListFilter.register(lambda field: field.remote_field, NewestFilter, take_priority=True)
+
+
 class BenchAdmin(admin.ModelAdmin):
     formfield_overrides = FIELDS
     view_on_site = False

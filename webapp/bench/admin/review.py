@@ -36,5 +36,6 @@ class VoteAdmin(ReadOnlyAdmin):
 class TrialAdmin(ReadOnlyAdmin):
     list_display = ["kind", "participant", "round", "expected_best", "best", "answered_at"]
     list_filter = ["kind", "participant__study"]
+    search_fields = ["participant__label", "participant__study__title"]
     list_select_related = ["participant", "expected_best__iteration", "best__iteration"]
     exclude = ["token"]

@@ -215,7 +215,7 @@ class ParticipantAdmin(ReadOnlyAdmin):
     list_display = ["label", "study", "pilot", "source", "outcome", "consented_at", "finished_at", "withdrawn_at"]
     list_filter = ["pilot", "outcome", "source", "study"]
     list_select_related = ["study"]
-    search_fields = ["label"]
+    search_fields = ["label", "study__title"]
     exclude = ["token"]
     readonly_fields = ["study", "source", "outcome"]
     inlines = [AssignmentInline]

@@ -119,7 +119,7 @@ def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpR
         "experiment": details.experiment,
         "metric": draw_figure(details.metric_chart, f"{details.url}metric", 480, 190),
         "components": [
-            draw_figure(chart, f"{details.url}{chart.slug}", 320, 170, titled=True)
+            draw_figure(chart, f"{details.url}{chart.slug}", 280, 170, titled=True)
             for chart in details.component_charts
         ],
     }

@@ -81,32 +81,31 @@ class StudyForm(forms.ModelForm):
             "parameter_person": "Who it is",
             "parameter_study": "Which study",
             "parameter_session": "Which session",
+            "notify_email": "Offer an e-mail",
+            "notify_push": "Offer a notice of their browser",
         }
         help_texts = {
-            "title": "Participants see it. Let it say what they do, not what you expect to find.",
-            "contact": "Somebody who answers, with an e-mail address, telephone number or page. It is on every page.",
+            "title": "Participants see it: say what they do, not what you expect to find.",
+            "contact": "An e-mail address, telephone number or page where somebody answers. It is on every page.",
             "description": "For you and your colleagues: the question, the plan, notes. No participant reads it.",
-            "consent_text": "Purpose, what people do and for how long, risks, data and how long it is kept, that it is "
-            "voluntary, how to leave. Plain text; an empty line begins a paragraph.",
+            "consent_text": "Plain text; an empty line begins a paragraph.",
             "consent_version": "A changed text that somebody may have read gets the next version by itself. "
-            "Consents given before stay with the text that they were given to.",
-            "instructions": "What is special about your study, below “How it works”. Empty: nothing more is needed.",
-            "practice": "One round with samples before the first, which does not count. Recommended.",
-            "most_attempts": "For the questions below, if you ask any. Two are usual: everybody may misread once.",
+            "Consents given before stay with the text that they were given to. A text of your own says: purpose, what "
+            "people do and for how long, risks, data and how long it is kept, that it is voluntary, how to leave.",
+            "instructions": "What is special about your study, if anything.",
+            "practice": "Recommended: one round with samples, which does not count.",
+            "most_attempts": "Two are usual: everybody may misread once.",
             "reasons_best": "Buttons below a round, one a line. Empty: those of the task.",
             "reasons_worst": "The same for the worst.",
-            "debriefing": "What the study was about, read after the last choice. Ethics boards often ask for it.",
-            "thanks_text": "At the very end, with the completion code. Empty: a plain thank you.",
-            "ethics_protocol": "Its number and the board. Without it the study does not open; a demonstration needs "
-            "none.",
-            "ethics_expires_on": "The last day on which new people may consent. Those who did go on after it.",
-            "retention_days": "Counted from the day the study is closed, or from the last choice of those who go on "
-            "after it, who have a month at least; then what people gave is deleted. Empty: it is kept until somebody "
-            "deletes it.",
-            "opens_at": "Before that, links say when to come back. Empty: as soon as you open the links.",
-            "closes_at": "From then on nobody new may consent; those inside finish. Empty: until you close it.",
-            "quota": "A person who leaves or fails the check makes room for another. Empty: no limit. The published "
-            "study had 7.",
+            "debriefing": "What it was about, read after the last choice. Ethics boards often ask for it.",
+            "thanks_text": "With the completion code. Empty: a plain thank you.",
+            "ethics_protocol": "Its number and the board.",
+            "ethics_expires_on": "The last day on which new people may consent; those inside go on.",
+            "retention_days": "Counted from closing, or from the last choice after it (those inside have a month at "
+            "least). Empty: until somebody deletes it.",
+            "opens_at": "Before it, links say when to come back. Empty: at once.",
+            "closes_at": "Nobody new may consent then; those inside finish. Empty: when you close it.",
+            "quota": "A person who leaves or fails the check makes room for another. Empty: no limit.",
             "recruiting": "Anybody who follows the study's open link may take part: from a recruitment site, a poster "
             "or a mail. Off: personal links alone.",
             "demonstration": "Anybody may start it from the home page; it needs no ethics protocol. Not for research.",
@@ -114,14 +113,11 @@ class StudyForm(forms.ModelForm):
             "Prolific's name is filled in.",
             "parameter_required": "The open link admits only people sent by a recruitment site. Off: without an id a "
             "browser is a person.",
-            "experiments_each": "One after another, each with new robots. 1: people are compared between arms. As "
-            "many as there are arms: everybody meets every arm, in balanced orders.",
-            "assignment": "Balanced keeps the arms equal at any moment. Seeded ignores who is there already. By hand "
-            "is for personal links: you choose when you add participants.",
+            "experiments_each": "1: people are compared between arms. As many as there are arms: everybody meets "
+            "every arm, in balanced orders.",
+            "assignment": "By hand is for personal links: you choose when you add participants.",
             "seed": "The n-th experiment of the study takes the n-th seed from here on, so that repetitions differ. "
             "Another number repeats the study with other random draws.",
-            "notify_email": "Offer participants an e-mail when the next round is ready.",
-            "notify_push": "Offer participants a notice of their browser when the next round is ready.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -157,8 +153,7 @@ class ArmForm(LoopForm):
         ]
         labels = {"quota": "Participants, at most", "panel": "People per experiment"}
         help_texts = LoopForm.Meta.help_texts | {
-            "name": "For you, short: how the arm is called in lists, figures and the export. No participant reads it. "
-            "Empty: the next free letter.",
+            "name": "Short, for lists, figures and the export. Empty: the next free letter.",
             "position": "Arms are listed by it, the lowest first.",
             "quota": "Empty: no limit but the study's.",
             "method": describe_methods(METHODS_FOR_PEOPLE),

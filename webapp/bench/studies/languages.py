@@ -99,22 +99,14 @@ def _show_texts(
         return redirect(back if request.POST.get("then") == "back" else request.path)
     words = read_translations(owner, code)
     proposals = _list_proposals(owner, code)
-    rows = [
-        {
-            "text": text,
-            "words": words.get(text.source, ""),
-            "key": hash_source(text.source),
-            "proposed": words.get(text.source) in proposals,
-        }
-        for text in texts
-    ]
+    rows = [{"text": text, "words": words.get(text.source, ""), "key": hash_source(text.source)} for text in texts]
     context = {
         "owner": owner,
         "is_vote": isinstance(owner, Poll),
         "code": code,
         "name": NAMES[code],
-        "rows": rows,
-        "any_proposed": any(row["proposed"] for row in rows),
+        "own": [row for row in rows if row["words"] not in proposals],
+        "proposed": [row for row in rows if row["words"] in proposals],
         "done": count_translated(texts, words),
         "all": len(texts),
         "back": back,
