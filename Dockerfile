@@ -19,16 +19,17 @@ FROM base AS packages
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends python3-venv \
     && rm -rf /var/lib/apt/lists/*
-# Only what the installer reads, so that an edit of the code does not install 2 GB again.
+# Only what the installer reads and runs, so that an edit of the code does not install 2 GB again.
 COPY prefine requirements.txt requirements-torch.txt requirements-gpu.txt ./
+COPY simulation/opengl.py simulation/
 # Options of pip for PyTorch, as in README.md, "Choosing a PyTorch build". Empty: the build with CUDA, which is larger.
 ARG PREFINE_TORCH_ARGS=""
 ARG EXTRA_REQUIREMENTS=""
 ENV PIP_NO_CACHE_DIR=1
-# The launcher looks for the system's libraries where this mark is missing; the last stage has them.
-RUN mkdir /opt/venv && touch /opt/venv/.prefine-libraries \
-    && ./prefine install \
-    && if [ -n "$EXTRA_REQUIREMENTS" ]; then /opt/venv/bin/pip install -r "$EXTRA_REQUIREMENTS"; fi
+# Compiled here, because a container cannot write to the image. Some packages hold files that are no Python of today.
+RUN ./prefine install \
+    && if [ -n "$EXTRA_REQUIREMENTS" ]; then /opt/venv/bin/pip install -r "$EXTRA_REQUIREMENTS"; fi \
+    && { /opt/venv/bin/python -m compileall -qq /opt/venv/lib || true; }
 
 FROM base
 COPY --from=packages /opt/venv /opt/venv

@@ -77,7 +77,7 @@ def play(folder: Path, options: argparse.Namespace) -> Run:
         cable = stack.enter_context(network(1)) if "partition" in options.scenarios else None
         hosts = ("127.0.0.1", cable.here) if cable else ("127.0.0.1",)
         python = short_training.python(folder / "python")
-        setup = Setup(1, LEFT_OUT, python, bucket=True, hosts=hosts, environment=ENVIRONMENT)
+        setup = Setup(left_out=LEFT_OUT, python=python, bucket=True, hosts=hosts, environment=ENVIRONMENT)
         site = stack.enter_context(start_site(folder, setup))
         draw = random.Random(options.seed)
         stage = Stage(site, Keeper(site, random.Random(options.seed)), {}, draw, folder, cable)

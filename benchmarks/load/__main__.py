@@ -52,7 +52,7 @@ def main() -> None:
         options.waiting_seconds,
     )
     undo = {"PREFINE_UNDO_SECONDS": str(options.undo_seconds)}
-    setup = Setup(options.web, LEFT_OUT, WORKER_NICENESS, environment=undo)
+    setup = Setup(web=options.web, left_out=LEFT_OUT, worker_niceness=WORKER_NICENESS, environment=undo)
     with tempfile.TemporaryDirectory() as folder, start_site(Path(folder), setup) as site:
         result = asyncio.run(Crowd(site, sizes).run())
     print(f"\n{machine('django', 'uvicorn')}; {sizes.people} people in {sizes.experiments} experiments\n")

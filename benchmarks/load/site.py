@@ -24,7 +24,7 @@ START_SECONDS = 120
 PASSWORD = "only-for-this-run"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setup:
     """How a site is started."""
 

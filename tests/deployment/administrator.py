@@ -1,7 +1,7 @@
 """The administrator in a real browser: python -m tests.deployment.administrator ADDRESS STATE PASSWORD
 
-Prints the rows of the page of workers as JSON. The first time it signs in and sets up an authenticator app, as the site
-demands; the file STATE keeps it signed in.
+Prints the rows of the page of workers, in small letters, as JSON. The first time it signs in and sets up an
+authenticator app, as the site demands; the file STATE keeps it signed in.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def read_workers(address: str, state: Path, password: str) -> list[str]:
             context.storage_state(path=state)
             page.goto(f"{address}/bench/workers/")
         expect(page.get_by_role("heading", name="Workers", exact=True)).to_be_visible()
-        rows = [re.sub(r"\s+", " ", row).strip() for row in page.locator("#workers tbody tr").all_inner_texts()]
+        shown = page.locator("#workers tbody tr").all_inner_texts()
+        rows = [re.sub(r"\s+", " ", row).strip().lower() for row in shown]
         browser.close()
     return rows
 

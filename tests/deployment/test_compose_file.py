@@ -91,6 +91,13 @@ def test_web_is_started_like_the_supervisor_starts_it() -> None:
     assert json.loads(command) == ["python", *web] and "command" not in SERVICES["web"]
 
 
+def test_the_installer_finds_in_its_stage_what_it_runs() -> None:
+    [stage] = re.findall(r"^FROM base AS packages$(.*?)^FROM ", (ROOT / "Dockerfile").read_text(), re.DOTALL | re.M)
+    copied = {name for line in re.findall(r"^COPY (.+) \S+$", stage, re.M) for name in line.split()}
+    [module] = re.findall(r"^has_libraries\(\).* -m (\S+)", (ROOT / "prefine").read_text(), re.M)
+    assert copied >= {"prefine", "requirements.txt", "requirements-torch.txt", f"{module.replace('.', '/')}.py"}
+
+
 def test_the_variables_of_env_are_those_of_the_compose_file() -> None:
     offered = re.findall(r"^(\w+)=", (ROOT / "compose/.env.example").read_text(), re.MULTILINE)
     used = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))

@@ -175,6 +175,21 @@ def addresses(site):
     return site.python(MADE)
 
 
+def watch_policy(page):
+    """The list in which every breach of the content security policy appears, and every page that allows one."""
+    breaches = []
+
+    def read(answer):
+        policy = answer.headers.get("content-security-policy", "")
+        strict = "default-src 'none'" in policy and "unsafe" not in policy
+        if not strict and "text/html" in answer.headers.get("content-type", ""):
+            breaches.append(f"{answer.url} has the policy '{policy}'")
+
+    page.on("response", read)
+    page.on("console", lambda said: breaches.append(said.text) if "Security Policy" in said.text else None)
+    return breaches
+
+
 def show_look(page, look):
     scheme, width = look
     page.set_viewport_size({"width": width, "height": 800})
@@ -187,7 +202,7 @@ def test_no_page_has_a_violation(chromium, site, addresses, looks):
     context = chromium.new_context(reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
-    found = {}
+    found = {"policy": watch_policy(page)}
     for name, address in addresses.items():
         for look in LOOKS if looks == 2 else [LOOKS[crc32(name.encode()) % 2]]:
             show_look(page, look)
@@ -282,7 +297,7 @@ def staff(chromium, site):
 def find_violations(context, site, addresses, looks):
     """What axe-core finds, and what the browser itself complains about: the policy allows nothing inline."""
     page = context.new_page()
-    found, complaints = {}, []
+    found, complaints = {"policy": watch_policy(page)}, []
     page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     for name, address in addresses.items():

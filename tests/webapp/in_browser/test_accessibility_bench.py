@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.webapp.in_browser.test_accessibility import AXE, LOOKS, RUN
+from tests.webapp.in_browser.test_accessibility import AXE, LOOKS, RUN, watch_policy
 from tests.webapp.sites import PATIENCE
 from webapp.bench.urls import urlpatterns
 
@@ -199,14 +199,18 @@ def find_violations(page, address, scheme, width):
 
 def test_the_pages_that_are_used_most_have_no_violation(pages):
     page, addresses = pages
+    breaches = watch_policy(page)
     most = [name for name in addresses if name.split()[0] in MOST_USED]
     found = {name: find_violations(page, addresses[name], *LOOKS[0]) for name in most}
     assert len(found) >= len(MOST_USED) and not any(found.values()), found
+    assert breaches == []
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_no_page_has_a_violation(pages, scheme, width):
     page, addresses = pages
+    breaches = watch_policy(page)
     found = {name: find_violations(page, at, scheme, width) for name, at in addresses.items()}
     assert {name: violations for name, violations in found.items() if violations} == {}
+    assert breaches == []
