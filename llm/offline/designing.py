@@ -84,7 +84,8 @@ def read_failures(parts: Sequence[tuple[str, str]]) -> list[tuple[int, float]]:
 
 def subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
     """Between 5 and 10, from what can be measured: first to keep going, then the goals, then to do it well."""
-    aims = [q for q in quantities if q.relevance > 0 and q.aim != STAYING] or list(quantities[:2])
+    measured = [q for q in quantities if q.aim != STAYING]
+    aims = [q for q in measured if q.relevance > 0] or measured[:2]
     steady = [q for q in quantities if q.aim == NEAR_ONE and q not in aims[:3]][:2]
     costs = [q for q in quantities if q.aim in (LESS, NEAR_ZERO) and q not in aims[:3]][:3]
     lines = ["Keep going: the episode does not end early"]
@@ -126,10 +127,11 @@ def first_reward(reading: Reading, known: Sequence[str], quantities: Sequence[Qu
         if any(part.quantity.expression == bound_quantity(quantity, 0).expression for part in parts):
             continue
         parts.append(bounded_component(rng, quantity, number))
-    goal = analyst.quantity_meant(known[-1], quantities) if known else None
+    meant = analyst.quantity_meant(known[-1], quantities) if known else None
+    goal = meant or next((q for q in quantities if q.aim != STAYING), quantities[0])
     if not parts:
-        parts.append(bounded_component(rng, goal or quantities[0], 1))
-    parts.append(bonus(goal or quantities[0]))
+        parts.append(bounded_component(rng, goal, 1))
+    parts.append(bonus(goal))
     code = source(parts, reading.inputs)
     names = ", ".join(f"`{part.name}`" for part in parts)
     return f"A component for each subtask that can be measured: {names}.\n\n```python\n{code}```\n"

@@ -45,6 +45,9 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
     "sideways": ("sideways", "heading"),
     "reach": ("distance",),
     "point": ("distance",),
+    "goal": ("distance",),
+    "push": ("distance",),
+    "throw": ("distance",),
     "hover": ("distance", "spin", "still"),
     "keep": ("distance", "still"),
     "stay": ("still",),
@@ -259,14 +262,19 @@ def _prefix(name: str) -> str:
 
 _GENERIC = frozenset(
     {"velocity", "linvel", "linvels", "angvel", "angvels", "angular", "position", "positions", "pos", "world", "torso"}
-    | {"root", "vec", "local", "quat", "quats", "rot"}
+    | {"root", "vec", "local", "location", "quat", "quats", "rot"}
 )
 
 
 def _bodies(shapes: Shapes) -> list[str]:
     """Inputs that say where a body is."""
-    positions = [n for n, dims in shapes.items() if dims == (3,) and words(n) & {"position", "positions", "pos"}]
-    return [n for n in positions if not words(n) & {"prev", "last", "goal", "target"}]
+    positions = [n for n, dims in shapes.items() if dims == (3,) and _is_place(n, shapes)]
+    return [n for n in positions if not words(n) & {"prev", "last", "goal", "target", "destination"}]
+
+
+def _is_place(name: str, shapes: Shapes) -> bool:
+    """Whether three numbers are a place: by their name, or because there is a velocity to them."""
+    return bool(words(name) & {"position", "positions", "pos", "location"}) or shapes.get(f"{name}_vel") == (3,)
 
 
 def _places(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
@@ -350,11 +358,14 @@ def _joints(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
         yield _quantity("joint_limits", near, LESS, 0.3, "joints")
 
 
+_GOALS = ("goal_pos", "target_pos", "goal", "package_destination")
+
+
 def _distances(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
     """How far something is from where its goal is."""
     for name in shapes:
-        goal = next((g for g in ("goal_pos", "target_pos") if shapes.get(g) == (3,)), None)
-        if goal and name != goal and shapes[name] == (3,) and words(name) & {"pos", "position"}:
+        goal = next((g for g in _GOALS if shapes.get(g) == (3,)), None)
+        if goal and name != goal and shapes[name] == (3,) and _is_place(name, shapes):
             expression = f"torch.norm({name} - {goal}, dim=-1)"
             yield _quantity(f"{_prefix(name)}distance", expression, LESS, 0.2, "distance target")
         other = name.replace("object_rot", "goal_rot")

@@ -94,22 +94,25 @@ class TestReal:
         assert row.requests.filter(kind="Ask").count() == 1 + 2 + 2 + 1  # subtasks, analyses, revised after the first
 
     @pytest.mark.exhaustive
-    def test_rda_shows_three_rollouts_of_every_robot_with_what_their_rewards_were_worth(self) -> None:
+    @pytest.mark.parametrize("task", ["PushCube", "PlugCharger"])
+    def test_rda_shows_three_rollouts_of_every_robot_with_what_their_rewards_were_worth(self, task: str) -> None:
         analysis = "\n".join(f"Subtask {i}\nBehaviour: it stands.\nScore: 1\nReason: none" for i in range(1, 11))
         with serving(lambda body: completion(analysis)) as server:
             eye = LanguageModel.objects.create(name="V", kind="openai", base_url=server.base_url, model="eye")
             options = {"analyst": "frames", "frames": 4}
-            row = create_experiment(method="rda", k=2, n=1, overrides=TINY, options=options, vision=eye)
+            row = create_experiment(task=task, method="rda", k=2, n=2, overrides=TINY, options=options, vision=eye)
             loop.start(row)
             headless.run_to_end(row, lambda said: None)
         assert (row.error, row.status) == ("", Experiment.Status.FINISHED)
         assert replay(read_record(headless.save_record(row))).candidate == row.winner.key
-        scene, *asked = [body["messages"][-1]["content"] for body in server.seen]
+        assert [request.payload.get("warm") is None for request in row.requests.filter(kind="Train")] == [True, False]
+        scene, *later = [body["messages"][-1]["content"] for body in server.seen]
         assert len(scene) == 1 + 1 and "# Now: list the subtasks" in scene[0]["text"]
-        assert len(asked) == 2 * 3 and all(len(content) == 1 + 4 for content in asked)
+        asked = [content for content in later if len(content) == 1 + 4]
+        assert len(asked) == 2 * 2 * 3
         texts = [content[0]["text"] for content in asked]
         assert all("- total: " in text and "no pictures" not in text for text in texts)
-        assert len({tuple(part["image_url"]["url"] for part in content[1:]) for content in asked}) == 6
+        assert len({tuple(part["image_url"]["url"] for part in content[1:]) for content in asked}) == 12
 
     @pytest.mark.usefixtures("kept_trainings")
     def test_a_clip_that_cannot_be_filmed_leaves_the_round_to_be_judged(self) -> None:
