@@ -11,6 +11,7 @@ from llm.methods import METHODS
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.forms import experiment_form
 from webapp.bench.admin.experiments import ExperimentForm
+from webapp.bench.admin.pages import NewestFilter
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot
@@ -247,3 +248,14 @@ def test_the_admin_has_the_policy_of_all_pages(staff, client):
     answers = [*map(staff.get, [*every_page(), reverse("bench:index")]), *map(client.get, signed_out)]
     (policy,) = {answer["Content-Security-Policy"] for answer in answers}
     assert "unsafe" not in policy and "default-src 'none'" in policy
+
+
+def test_a_filter_of_many_rows_offers_the_newest_and_the_chosen_one(staff, monkeypatch):
+    monkeypatch.setattr(NewestFilter, "MOST", 2)
+    old, *_ = [fake_workers.create_experiment(name=name) for name in ("oldest", "older", "new", "newest")]
+    jobs = reverse("admin:experiments_job_changelist")
+    offered = r'<li><a href="\?experiment__id__exact=\d+"[^>]*>([^<]*)</a></li>'
+    page = staff.get(jobs).content.decode()
+    assert re.findall(offered, page) == ["newest", "new"] and "search the list for its name" in page
+    page = staff.get(jobs, {"experiment__id__exact": old.pk}).content.decode()
+    assert re.findall(offered, page) == ["newest", "new", "oldest"]

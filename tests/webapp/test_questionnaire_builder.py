@@ -134,7 +134,8 @@ def test_what_was_deleted_comes_back_as_it_was(staff, study):
     before = list(Item.objects.values())
     page = post(staff, "act_on_item", study.pk, made.pk, job.pk, "delete")
     assert "“job_text” is deleted." in page and Item.objects.count() == 7
-    assert "“job_text” is back." in post(staff, "undo_questionnaire", study.pk)
+    page = post(staff, "undo_questionnaire", study.pk)
+    assert "“job_text” is back." in page and "How a participant sees it" in page, "on the page that it was deleted on"
     assert sorted(Item.objects.values(), key=lambda row: row["id"]) == before
     page = post(staff, "act_on_questionnaire", study.pk, made.pk, "delete")
     assert "“About you” is deleted." in page and not Item.objects.exists()

@@ -177,9 +177,9 @@ def act(request: HtmxHttpRequest, study: Study, number: int, action: str) -> Htt
     return redirect("bench:questionnaires", study.pk)
 
 
-def _remember(request: HtmxHttpRequest, study: Study, name: str, rows: str) -> None:
-    """Offer to undo the deletion, until something else is deleted."""
-    request.session[DELETED] = {"study": study.pk, "name": name, "rows": rows}
+def _remember(request: HtmxHttpRequest, study: Study, name: str, rows: str, home: int | None = None) -> None:
+    """Offer to undo the deletion, until something else is deleted. `home` is the questionnaire of a deleted item."""
+    request.session[DELETED] = {"study": study.pk, "name": name, "rows": rows, "home": home}
 
 
 def _find_deleted(request: HtmxHttpRequest, study: Study) -> str:
@@ -198,6 +198,8 @@ def undo_deletion(request: HtmxHttpRequest, study: Study) -> HttpResponse:
         del request.session[DELETED]
         if name:
             messages.success(request, f"“{name}” is back.")
+            if home := kept.get("home"):
+                return redirect("bench:questionnaire", study.pk, home)
         else:
             messages.error(request, f"“{kept['name']}” belonged to a questionnaire that is gone.")
     return redirect("bench:questionnaires", study.pk)
@@ -253,7 +255,7 @@ def act_on_item(request: HtmxHttpRequest, study: Study, number: int, item_pk: in
     elif action == "duplicate":
         found = editing.duplicate_item(found)
     elif action == "delete":
-        _remember(request, study, found.variable, deleting.delete_item(found))
+        _remember(request, study, found.variable, deleting.delete_item(found), number)
     else:
         raise Http404("there is no such action")
     return redirect(f"{reverse('bench:questionnaire', args=[study.pk, number])}#item-{item_pk}")
