@@ -29,7 +29,7 @@ class Training:
     source: str
     seed: int
     episodes: int = 0
-    """Over which the final policy's mean actions are evaluated; 0: none."""
+    """Episodes in which the final policy's mean actions are evaluated; 0: it is not evaluated."""
     by_metric: bool = False
 
 
@@ -46,11 +46,11 @@ class Trainings:
         self.known = {row["key"]: CandidateResult(**row["result"]) for row in rows}
 
     def find(self, training: Training) -> CandidateResult:
-        """What came of a training; of one that `train` was given."""
+        """The result of a training that `train` was given."""
         return self.known[self._key(training)]
 
     def train(self, wanted: Iterable[Training]) -> None:
-        """Train those that are not known, alike ones together."""
+        """Train what has no result yet; trainings with the same settings share a batch."""
         missing = {self._key(one): one for one in wanted if self._key(one) not in self.known}
         for kind in sorted({(one.episodes, one.by_metric) for one in missing.values()}):
             alike = [one for one in missing.values() if (one.episodes, one.by_metric) == kind]
@@ -91,7 +91,7 @@ class Trainings:
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it has, after a while."""
+    """Wait for at most TELL_SECONDS; whether the process has ended."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(TELL_SECONDS)
     return process.returncode is not None

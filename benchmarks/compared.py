@@ -32,7 +32,7 @@ class Method:
 
     label: str
     scores: dict[int, float] = field(default_factory=dict)
-    """TS."""
+    """Training score (TS) by the number of the repetition."""
     rounds: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
     """The best RTS of each round, in order."""
     costs: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
@@ -111,7 +111,7 @@ KINDS = ("scores", "later")
 
 
 def subtract(a: dict[int, float], b: dict[int, float]) -> str:
-    """The mean difference of what has the same number, with its interval."""
+    """The mean difference of the repetitions with the same number, with its interval."""
     return spread([value - b[number] for number, value in a.items() if number in b])
 
 

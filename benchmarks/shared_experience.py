@@ -79,9 +79,9 @@ class Run:
     seconds: float
     processor: float
     metric: list[float]
-    """Its means over PARTS equal parts of the training."""
+    """The metric's means over PARTS equal parts of the training."""
     reward: list[float]
-    """The human reward a step, likewise."""
+    """The human reward's means a step, over the same parts."""
     of_all: list[float]
     """The metric of each of the K over the last part."""
 
@@ -153,7 +153,7 @@ def print_table(task: str, runs: list[Run]) -> None:
 
 
 def mean(values: Iterable[float]) -> float:
-    """Of the seeds."""
+    """The mean over the seeds."""
     return statistics.fmean(values)
 
 

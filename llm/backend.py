@@ -96,7 +96,7 @@ class Underway:
     answered: int
     asked: int
     held: bool
-    """Something waits for a rate limit, for its turn, or for the endpoint to recover."""
+    """Whether a request waits for a rate limit, for its turn, or for the endpoint to recover."""
 
 
 Watch = Callable[[Underway], None]

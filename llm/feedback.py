@@ -24,7 +24,7 @@ class Round:
     difference: str
     reason: str
     undecided: str = ""
-    """That best and worst were drawn, and why; empty where the judge named them."""
+    """Why best and worst were drawn by chance; empty where the judge named them."""
     ranking: str = ""
     """What a reward model that learned from the picks says; empty without one."""
 

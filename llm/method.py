@@ -138,9 +138,9 @@ class Method:
     looks: Callable[[Mapping[str, Any]], bool] = lambda options: False
     """Whether, with these options, a vision model is shown the clips of each round."""
     seeing: Mapping[str, Value] = field(default_factory=dict)
-    """The defaults of options that are others where a vision model is named."""
+    """Values that replace the options' defaults where a vision model is named."""
     judged_by_model: Mapping[str, Value] = field(default_factory=dict)
-    """The defaults of options that are others where a language model judges."""
+    """Values that replace the options' defaults where a language model judges."""
     reasoning: bool = False
     """Whether it also runs on problems that are solved by written answers or programs (llm/forms/)."""
     films_all: Callable[[Mapping[str, Any]], bool] = lambda options: False
@@ -168,12 +168,12 @@ class Method:
         return (*self.options, *(TEMPERATURES if self.writes else ()))
 
     def select_own(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of the options that its function takes."""
+        """The given options that the method's function takes."""
         common = {option.name for option in TEMPERATURES}
         return {name: value for name, value in given.items() if name not in common}
 
     def find_usual(self, sees: bool, model_judges: bool) -> dict[str, Value]:
-        """The defaults that are others, because a vision model is named or a language model judges."""
+        """The values that replace defaults, because a vision model is named or a language model judges."""
         return {**(self.seeing if sees else {}), **(self.judged_by_model if model_judges else {})}
 
     def value_of(self, name: str, given: Mapping[str, Any]) -> Value:

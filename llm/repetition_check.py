@@ -36,9 +36,9 @@ Flow = tuple[str, int, int, Mapping[str, Any]]
 TRIALS = 3
 """Flows must be equal on this many sets of answers: two that choose differently may choose alike once."""
 MOST_STEPS = 100
-"""Some methods ask until they can read the answer."""
+"""A flow with more steps is given up: some methods ask again until they can read the answer."""
 MOST_COUNTED_STEPS = 1000
-"""The same where a flow is followed to its end: RF-Agent's with 512 candidates has 192."""
+"""The same limit where requests are counted to the flow's end: RF-Agent with 512 candidates makes 192 steps."""
 SAMPLES = {"samples": [0.0, 1.0], "max": 1.0, "mean": 0.5, "min": 0.0}
 HEIGHT = {"name": "height", "start": 0.5, "end": 0.4, "mean": 0.5, "min": 0.4, "max": 0.5, "travel": 0.1, "speed": 0.1}
 FILM = {"seconds": 10.0, "falls": 0, "coordinates": [HEIGHT]}
@@ -56,7 +56,7 @@ def find_equal_flows(problem: Problem, flows: Sequence[Flow]) -> list[tuple[int,
 
 
 def _split_group(problem: Problem, flows: Sequence[Flow], group: Sequence[int], trial: int) -> list[tuple[int, ...]]:
-    """The members of the group that go the same way in this trial, in groups of two or more."""
+    """The members of the group that make the same requests in this trial, in groups of two or more."""
     steps = {number: begin(problem, flows[number]) for number in group}
     respondent = Respondent(problem, trial)
     going_on: list[tuple[list[int], int, Any]] = [(list(group), 0, None)]

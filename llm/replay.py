@@ -47,12 +47,12 @@ class Saved:
     """One answered request, as its row holds it."""
 
     step: int
-    """The how-many-th yield of the method, from 0."""
+    """The number of the method's yield, counted from 0."""
     position: int
-    """Its place in the list of that step; 0 for a single request."""
+    """The request's place in the list of that step; 0 for a single request."""
     kind: str
     fingerprint: str
-    """Empty where its words are not compared."""
+    """A hash of the request with its words; empty where words are not compared."""
     result: Any
     """As result_to_json gives it."""
     meaning: Mapping[str, Any] | None = None
@@ -69,7 +69,7 @@ class Open:
     requests: tuple[Request, ...]
     missing: tuple[int, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Those that differ from their defaults: part of every fingerprint."""
+    """The method's options that differ from their defaults: part of every fingerprint."""
     differs: tuple[int, ...] = ()
     """Answered steps that were asked in other words than today's."""
 
@@ -84,7 +84,7 @@ class Finished:
 
     candidate: str
     differs: tuple[int, ...] = ()
-    """As Open.differs."""
+    """See Open.differs."""
 
 
 def advance(
@@ -147,7 +147,7 @@ def _answers(
     saved: dict[int, Saved],
     find: Callable[[int, int, Request], Saved | None] | None,
 ) -> dict[int, Saved]:
-    """The answers of a step by position: those that are saved, and those that are found."""
+    """The answers of a step by position: the saved ones, and for the others what `find` returns."""
     wanted = [position for position in range(len(requests)) if position not in saved] if find else []
     found = {position: find(step, position, requests[position]) for position in wanted if find}
     return saved | {position: row for position, row in found.items() if row}
@@ -181,7 +181,7 @@ def _same_words(
 
 
 def unlike(asked: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
-    """In which parts two meanings differ."""
+    """The parts in which two meanings differ."""
     names = [name for name in sorted({*asked, *saved}) if asked.get(name) != saved.get(name)]
     return "; ".join(
         f"{name} {_format_value(asked.get(name))}, saved {_format_value(saved.get(name))}" for name in names
@@ -212,11 +212,11 @@ class Record:
     requests: tuple[Saved, ...]
     options: Mapping[str, Any] = field(default_factory=dict)
     winner: str | None = None
-    """The id it ended with; None while unfinished."""
+    """The id of the winning candidate; None while the experiment is unfinished."""
     revision: int = 1
-    """Of the method, whose flow the requests follow."""
+    """The revision of the method whose flow the requests follow."""
     ended_early: bool = False
-    """The flow was broken off: the last request chose among the bests of the rounds that were there."""
+    """Whether the flow was broken off; the last request then chose among the bests of the finished rounds."""
     set_aside: tuple[Saved, ...] = ()
     """Answers of an earlier flow that did not fit into the one that the experiment went on with."""
     training_start: str = "random"
@@ -378,7 +378,7 @@ def _report_failure(reason: str) -> int:
 
 
 def _report(record: Record, end: Open | Finished) -> list[str]:
-    """What there is to say of a record that was run again."""
+    """The lines that describe a record and how running it again ended."""
     lines = [f"{record.method} on {record.problem.task}, K={record.k}, N={record.n}, seed {record.seed}"]
     rows = sorted(record.requests, key=lambda row: (row.step, row.position))
     if len(spans := group_versions((row.step, row.version) for row in rows)) > 1:

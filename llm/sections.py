@@ -48,7 +48,7 @@ def mark_optional(text: str | Text, rank: int = EXAMPLE) -> Text:
 
 
 def join_texts(separator: str, texts: Iterable[str | Text]) -> Text:
-    """As str.join, keeping the optional parts."""
+    """Join like str.join, and keep the optional parts."""
     whole, parts, first = "", list[Part](), True
     for text in map(_as_text, texts):
         whole += "" if first else separator

@@ -54,7 +54,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What is sent."""
+        """The messages to send."""
         *before, last = self.prompt
         content = leave_out(last["content"], self.optional[: self.parts_left_out]) if self.parts_left_out else None
         talk = [*before, last if content is None else {**last, "content": content}]
@@ -68,7 +68,7 @@ class Conversation:
         return replace(self, attempts=(*self.attempts, attempt))
 
     def shorter(self) -> Conversation | None:
-        """Without one more piece: the oldest attempt while there is a later one, then the next optional part."""
+        """Leave out one more piece: the oldest attempt while there is a later one, then the next optional part."""
         if len(self.attempts) - self.attempts_left_out > 1:
             return replace(self, attempts_left_out=self.attempts_left_out + 1)
         if self.parts_left_out < len(self.optional):
@@ -79,7 +79,8 @@ class Conversation:
 def shorten(conversation: Conversation, room: int, images: int = 0) -> Conversation:
     """The conversation without what goes first where it would not fit into `room` tokens beside this many images.
 
-    A room of 0 has no end. What is too long without any optional part stays so: the endpoint will refuse it.
+    A room of 0 means no limit. What is too long even without its optional parts stays too long, and the endpoint
+    refuses it.
     """
     most = (room - ANSWER_TOKENS - images * TOKENS_PER_IMAGE) * LETTERS_PER_TOKEN
     while room and sum(len(message["content"]) for message in conversation.messages) > most:

@@ -84,7 +84,7 @@ class Asked:
     error: str = ""
     permanent: bool = False
     room: int = 0
-    """As of Written."""
+    """See Written.room."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 PREFIX = "prefine-program-"
 NEW_SECONDS = 60.0
-"""A younger folder may not be locked yet."""
+"""A folder younger than this is kept: its process may not have locked it yet."""
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class RolloutRenderer:
         self.renderer.close()
 
     def _sample_states(self, rollout: Rollout, count: int, rate: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of the states shown, nearest in time: qpos (count, nq), whether an episode began since the one before
+        """The states to show, nearest in time: qpos (count, nq), whether an episode began since the one before
         (count,), and mocap (count, nmocap, 7).
         """
         for name, has, needs in (

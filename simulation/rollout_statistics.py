@@ -45,7 +45,7 @@ def _coordinates(qpos: np.ndarray) -> list[tuple[str, np.ndarray]]:
 
 
 def _statistics(values: np.ndarray, within: np.ndarray, dt: float) -> dict[str, float]:
-    """Of one coordinate (T,); `within` (T - 1,) is false for the steps over which an episode began."""
+    """The numbers of one coordinate (T,); `within` (T - 1,) is false where an episode began during the step."""
     steps = np.diff(values)[within]
     travel = float(steps.sum())
     numbers = {

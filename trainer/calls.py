@@ -96,6 +96,6 @@ class CallWatch:
 
 
 def processor_seconds(pid: int) -> float:
-    """What a child that has not been waited for has used, all threads together."""
+    """Processor seconds of all threads of a child that has not been waited for."""
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

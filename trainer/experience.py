@@ -15,14 +15,14 @@ earlier rewards (G, B).
 
 @dataclass(frozen=True)
 class Newest:
-    """Which part of one candidate's minibatches is drawn from the newest samples of its replay."""
+    """How one candidate's minibatches draw from the newest samples of its replay."""
 
     share: float
-    """Of each minibatch."""
+    """The share of each minibatch that is drawn from them."""
     samples: int
-    """How many of the newest, or all where there are fewer."""
+    """How many samples count as the newest; all where there are fewer."""
     seed: int
-    """Of the draws in this horizon."""
+    """The seed of the draws in this horizon."""
 
 
 @dataclass(frozen=True)

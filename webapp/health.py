@@ -38,13 +38,13 @@ def list_missing_migrations() -> list[str]:
 
 @cache
 def list_known_migrations() -> frozenset[tuple[str, str]]:
-    """Those on this machine's disk. A squashed one stands for those that it replaces."""
+    """The migrations on this machine's disk. A squashed one stands for those that it replaces."""
     return frozenset(MigrationLoader(None).graph.nodes)
 
 
 @cache
 def list_replaced_migrations() -> frozenset[tuple[str, str]]:
-    """Those that a database of an earlier version holds, and that a squashed one replaces here."""
+    """The migrations that a database of an earlier version holds, and that a squashed one replaces here."""
     on_disk = MigrationLoader(None).disk_migrations.values()
     return frozenset(replaced for migration in on_disk for replaced in migration.replaces)
 

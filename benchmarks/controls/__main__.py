@@ -118,7 +118,7 @@ def list_references(plan: Any) -> dict[str, list[Any]]:
 
 
 def save_rows(rows: Sequence[dict[str, Any]], options: argparse.Namespace, path: Path) -> None:
-    """A line for each."""
+    """Write the rows as CSV."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
@@ -182,7 +182,7 @@ def render_arms(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def list_values(rows: Sequence[dict[str, Any]], by: str) -> list[float]:
-    """By this measure, one value for each experiment; of a reference, one for each policy."""
+    """The values of this measure: one for each experiment, and of a reference one for each policy."""
     if by != "retrained":
         return [row[by] for row in rows if row.get(by) not in ("", None)]
     each = [row["retrained"] for row in rows if row["retrained"]]
@@ -190,7 +190,7 @@ def list_values(rows: Sequence[dict[str, Any]], by: str) -> list[float]:
 
 
 def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any], by: str) -> Any:
-    """As the rows of a comparison have it."""
+    """The result in the form that a comparison's rows have."""
     from webapp.comparisons.experiment_results import Result
 
     arm, index = key

@@ -71,7 +71,7 @@ class Answer(Form):
         return answer_parts.final_answer(source, self.problem.sections) or source
 
     def same_answer(self, first: str, second: str) -> bool | None:
-        """By rule; None where no rule says."""
+        """Whether two final answers are equal by the rules; None where no rule decides."""
         return equivalence.equivalent(first, second, self.problem.tolerance)
 
     def read(self, text: str) -> str | None:

@@ -26,7 +26,7 @@ Report = Callable[[float, str], None]
 
 
 def ignore_progress(fraction: float, words: str) -> None:
-    """A report to nobody."""
+    """Report no progress."""
 
 
 def compute_sha256(path: Path) -> str:

@@ -62,7 +62,8 @@ def _find_orphans() -> Iterator[str]:
     )
     yield from _find_without_row("exports", lambda name: Export.objects.filter(public_id=name).exists())
     yield from _find_without_row("imports", lambda name: Import.objects.filter(public_id=name).exists())
-    yield from _find_without_row(missing_files.FOLDER, lambda name: False)  # sets that nobody completed
+    # uploaded sets of problems whose missing files were never added
+    yield from _find_without_row(missing_files.FOLDER, lambda name: False)
     yield from (name for name in store.names("") if name.startswith(STAGING))
 
 

@@ -56,12 +56,12 @@ class RowWriter:
         """Model, primary key, field, id of the row that it points to."""
         self._waiting_lists: list[tuple[str, int, str, list[int | None], str]] = []
         self.names: dict[uuid.UUID, uuid.UUID] = {}
-        """Random name in the package -> here."""
+        """Random name in the package -> random name here."""
         self.text_names: dict[str, str] = {}
         self.found: set[tuple[str, int]] = set()
         """(model, primary key) of shared rows that existed here before."""
         self.changed: dict[str, dict[str, dict[str, Any]]] = {}
-        """As in Origin.changed."""
+        """See Origin.changed."""
 
     def write(self, model: str, rows: Any) -> None:
         table, batch, place = self.tables[model], list[IncomingRow](), f"tables/{self.tables[model].file}.json"

@@ -48,7 +48,7 @@ class Arm:
 
     @property
     def label(self) -> str:
-        """What it is called; unique within its comparison (`name_arms`)."""
+        """The arm's name, unique within its comparison (`name_arms`)."""
         if self.name:
             return self.name
         extra = ", ".join(
@@ -123,7 +123,7 @@ def _find_typed(text: str) -> Method:
 
 
 def _add_options(text: str, wanted: Mapping[str, Any]) -> str:
-    """The method as typed, with those of these options that are not typed."""
+    """The method as typed, with the given options that were not typed added."""
     head, _, rest = text.partition(":")
     given = _parse_given(rest)
     more = [f"{name}={value}" for name, value in wanted.items() if name not in given]

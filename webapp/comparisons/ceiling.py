@@ -29,7 +29,7 @@ class Ceiling:
 def compute_ceiling(plan: Plan, experiments: int) -> Ceiling:
     """The most that this number of the plan's experiments may use up."""
     roles = (plan.model, plan.vision, plan.describer, plan.judge_model)
-    asked = [model for model in roles if model and model.kind != LanguageModel.Kind.OFFLINE]
+    asked = [model for model in roles if model and not model.is_offline]
     if not asked:
         return Ceiling(experiments, True, 0, 0.0)
     tokens = None if plan.token_budget is None else experiments * plan.token_budget

@@ -25,7 +25,7 @@ from webapp.comparisons import follow_ups, published
 from webapp.comparisons.follow_ups import Step
 from webapp.comparisons.plan import Cell, Plan
 from webapp.experiments import judges, loop
-from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Run
+from webapp.experiments.models import Experiment, ModelCall, Run
 from webapp.problems.media import get_medium
 
 RETRAININGS, REFERENCES = "retrainings", "Human, Sparse"
@@ -107,7 +107,7 @@ def _describe_row(row: Row) -> str:
 
 def _describe_dollars(plan: Plan, read: float, written: float) -> str:
     model = plan.model
-    if model is not None and model.kind != LanguageModel.Kind.OFFLINE:
+    if model is not None and not model.is_offline:
         if model.price_input is not None and model.price_output is not None:
             dollars = (read * model.price_input + written * model.price_output) / 1e6
             return f"US dollars: {dollars:,.2f} at the prices of {model}."
@@ -167,7 +167,7 @@ def _find_tokens(plan: Plan, cell: Cell, ratio: float, seen: float) -> Tokens | 
     prints what a language model wrote for a reward. `ratio`: answers for each candidate; `seen`: the share of answers
     about pictures.
     """
-    if plan.model is not None and plan.model.kind != LanguageModel.Kind.OFFLINE:
+    if plan.model is not None and not plan.model.is_offline:
         own = ModelCall.objects.filter(
             request__experiment__model=plan.model, request__experiment__method=cell.arm.method
         )

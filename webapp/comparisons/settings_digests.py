@@ -32,7 +32,7 @@ def list_changed() -> dict[str, str]:
 
 
 def list_digests() -> dict[str, str]:
-    """Those of all tasks, a task of one's own too."""
+    """The digests of all tasks, also of a site's own tasks."""
     found: dict[str, str] = {}
     for name, info in catalog.tasks().items():
         found |= {f"preset {name} {preset}": digest_preset(values) for preset, values in info.presets.items()}

@@ -10,7 +10,7 @@ from webapp.comparisons.arms import Arm
 from webapp.comparisons.contrasts import Contrast
 from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
-from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.models import Experiment
 
 
 def find_unread(plan: Plan) -> list[Contrast]:
@@ -18,7 +18,7 @@ def find_unread(plan: Plan) -> list[Contrast]:
     same again, ask for the same by construction; of other words than Prefine's own it is not known either. Methods
     without a writer differ in what they train.
     """
-    if plan.model is not None and plan.model.kind != LanguageModel.Kind.OFFLINE:
+    if plan.model is not None and not plan.model.is_offline:
         return []
     problems = [loop.describe_task(Experiment(task=task)) for task in plan.tasks]
     return [one for one in plan.contrasts if _ask_alike(one) and all(_is_unread(one, p) for p in problems)]
@@ -38,7 +38,7 @@ def _is_unread(contrast: Contrast, problem: Problem) -> bool:
 
 
 _known: dict[tuple[Arm, Arm, str, str], bool] = {}
-"""Kept, because pages of running comparisons are built often."""
+"""Results of `reads_alike`, kept because pages of running comparisons are built often."""
 
 
 def _find_flow(arm: Arm) -> Flow:

@@ -25,7 +25,7 @@ class Endpoint(models.Model):
         help_text="Read and written; a request counts with its estimated length until it has ended. Empty: no limit.",
     )
     closed_until = models.DateTimeField(null=True, editable=False)
-    """The endpoint asked for no requests until then."""
+    """Until then no request is sent, as the endpoint asked."""
 
     class Meta:
         ordering = ["address"]

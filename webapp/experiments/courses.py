@@ -31,9 +31,9 @@ class Course:
     """The course of a finished job."""
 
     times: tuple[float, ...]
-    """Shares of its time, rising from 0 to 1."""
+    """Shares of the job's time, rising from 0 to 1."""
     fractions: tuple[float, ...]
-    """Of its work, at these times; rising from 0 to 1."""
+    """The fractions of the work done at these times, rising from 0 to 1."""
 
     def find_times(self, fraction: float) -> tuple[float, float]:
         """The shares of its time at which it reached this fraction, and at which it was next seen further."""

@@ -50,7 +50,7 @@ class Usual:
 Known = dict[StepKey, Usual]
 """Measured jobs by step and settings, read once for many experiments."""
 SHARED_SECONDS = 10.0
-"""For how long pages share what was measured: they ask often, and it changes when a job ends."""
+"""Seconds for which pages share what was measured: they ask often, and it changes only when a job ends."""
 
 
 class SharedKnown:

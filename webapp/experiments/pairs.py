@@ -118,7 +118,7 @@ def find_open_session(experiment: Experiment) -> PairSession | None:
 
 
 def find_open_sessions(experiments: Iterable[Experiment]) -> dict[int, PairSession]:
-    """The same of many, by experiment."""
+    """`find_open_session` for many experiments, by experiment."""
     live = [row.pk for row in experiments if row.live and asks_people(row)]
     sessions = PairSession.objects.filter(request__experiment__in=live, request__status=Request.Status.OPEN)
     rows = sessions.filter(status=PairSession.Status.OPEN).select_related("request")

@@ -160,7 +160,7 @@ def _count_answers_by_model(arm: Arm) -> Counter[LanguageModel]:
     answers = Counter[LanguageModel]()
     for role, count in asked.items():
         model = arm.get_model(role)
-        if model and model.kind != LanguageModel.Kind.OFFLINE:
+        if model and not model.is_offline:
             answers[model] += count
     return answers
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 from llm.records import canonical
 from llm.repetition_check import find_equal_flows
 from webapp.experiments import loop
-from webapp.experiments.models import LanguageModel
 from webapp.problems import lookup
 from webapp.studies.assigning import PLAN
 from webapp.studies.models import Arm, Outcome, Study
@@ -125,8 +124,7 @@ def _join(names: list[str]) -> str:
 
 
 def _check_writer(study: Study) -> Iterator[Caution]:
-    offline = LanguageModel.Kind.OFFLINE
-    arms = [arm.name for arm in study.arms.select_related("model") if not arm.model or arm.model.kind == offline]
+    arms = [arm.name for arm in study.arms.select_related("model") if not arm.model or arm.model.is_offline]
     if arms:
         where = "every arm" if len(arms) == study.arms.count() else f"arm {', '.join(arms)}"
         text = f"In {where} the offline writer writes the rewards: a built-in program, not a language model."

@@ -33,7 +33,7 @@ def open_backend(model: LanguageModel | None, temperature: float | None = None) 
     Without one each samples as it does by default.
     """
     heat: dict[str, Any] = {} if temperature is None else {"temperature": temperature}
-    if model is None or model.kind == LanguageModel.Kind.OFFLINE:
+    if model is None or model.is_offline:
         if model is None or not model.model.endswith(".gguf"):  # webapp.experiments.defaults
             return OfflineWriter()
         return LocalWriter(Path(settings.LOCAL_MODEL).parent / Path(model.model).name, **heat)
@@ -46,7 +46,7 @@ def open_backend(model: LanguageModel | None, temperature: float | None = None) 
 
 def find_prices(model: LanguageModel | None) -> Sequence[Price]:
     """The prices of the model's row, else the published ones; empty if unknown."""
-    if model is None or model.kind == LanguageModel.Kind.OFFLINE:
+    if model is None or model.is_offline:
         return ()
     if model.price_input is None or model.price_output is None:
         return find_list_prices(model.model)

@@ -15,7 +15,7 @@ from webapp.experiments.execute.model_calls import build_saver, note_context, op
 from webapp.experiments.execute.train import find_candidates
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.leases import Lease
-from webapp.experiments.models import Candidate, LanguageModel
+from webapp.experiments.models import Candidate
 from webapp.problems import answer_scores, lookup
 from webapp.problems.answer_scores import Score
 from webapp.problems.forms import get_form
@@ -59,7 +59,7 @@ def ask_judging_model(lease: Lease, stop_check: Callable[[], None], question: re
     experiment, request = lease.job.experiment, lease.job.request
     assert request is not None
     model = experiment.get_model("judge")
-    if model is None or model.kind == LanguageModel.Kind.OFFLINE:
+    if model is None or model.is_offline:
         raise JudgeUnavailable(
             f"{answer_scores.UNDECIDED} Choose a language model as the judging model: it is asked then."
         )

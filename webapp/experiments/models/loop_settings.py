@@ -110,6 +110,11 @@ class LanguageModel(models.Model):
             raise ValidationError({"base_url": f"That is not an address: {error}."}) from error
 
     @property
+    def is_offline(self) -> bool:
+        """The built-in writer, which is no language model: it costs nothing and sees no picture."""
+        return self.kind == self.Kind.OFFLINE
+
+    @property
     def key(self) -> str:
         """The row's own key; else PREFINE_API_KEY, for the endpoint of PREFINE_BASE_URL only. Raises ModelError."""
         if not is_readable(self.api_key):
@@ -260,7 +265,7 @@ class LoopSettings(models.Model):
             self.judge_options = judge.check_options(self.judge_options)
         except ValueError as error:
             raise ValidationError({"judge_options": str(error)}) from error
-        if chosen.pairs_by_vision and (self.vision is None or self.vision.kind == LanguageModel.Kind.OFFLINE):
+        if chosen.pairs_by_vision and (self.vision is None or self.vision.is_offline):
             text = (
                 f"A vision model answers the pairs of {chosen.title}: choose one. The offline writer sees no pictures."
             )
@@ -276,7 +281,7 @@ class LoopSettings(models.Model):
         """The method's options, checked. A row that is there already keeps the defaults that it was made with: those
         that a vision model brings are for new rows. Raises ValueError.
         """
-        sees = self.vision is not None and self.vision.kind != LanguageModel.Kind.OFFLINE
+        sees = self.vision is not None and not self.vision.is_offline
         kept = {name: chosen.value_of(name, {}) for name in chosen.seeing} if sees and self.pk else {}
         return chosen.settings({**kept, **self.options}, sees, judge.asks_model)
 
@@ -297,7 +302,7 @@ class LoopSettings(models.Model):
         if not chosen.reasoning:
             able = "; ".join(method.title for method in methods.OFFERED.values() if method.reasoning)
             raise ValidationError({"method": f"{chosen.title} designs rewards. Problems are solved by: {able}."})
-        if self.model is None or self.model.kind == LanguageModel.Kind.OFFLINE:
+        if self.model is None or self.model.is_offline:
             text = "The offline writer writes rewards and solves no problems: choose a language model (docs/models.md)."
             raise ValidationError({"model": text})
 

@@ -19,7 +19,7 @@ from webapp.comparisons.plan import MOST_RETRAININGS, derive_retraining_id, save
 from webapp.experiments import alignment, headless, loop, progress
 from webapp.experiments.alignment import NONE, Order
 from webapp.experiments.defaults import find_model
-from webapp.experiments.models import Experiment, LanguageModel
+from webapp.experiments.models import Experiment
 from webapp.experiments.repeating import RETRAINING
 from webapp.problems.media import get_medium
 
@@ -95,7 +95,7 @@ def read_order(options: dict[str, Any]) -> Order:
         model = None if name == "none" else find_model(name)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    if name != "none" and (model is None or model.kind == LanguageModel.Kind.OFFLINE):
+    if name != "none" and (model is None or model.is_offline):
         raise CommandError(
             "The offline writer sees no pictures: name a vision model (--model), or none for films alone."
         )
