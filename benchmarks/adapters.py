@@ -70,7 +70,7 @@ class Sb3Worlds(Sb3VecEnv):
         return [False] * self.num_envs
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """The same attribute for every world."""
+        """Return the same attribute for every world."""
         return [getattr(self, attr_name)] * self.num_envs
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:

@@ -88,7 +88,7 @@ def programs(data: Path) -> dict[str, list[Path]]:
 
 
 def processor_seconds(process: Path) -> float:
-    """Of all its threads so far, as the scheduler counted it."""
+    """Processor seconds of all the process's threads so far, as the scheduler counted them."""
     seconds = 0.0
     for thread in process.glob("task/*/schedstat"):
         with suppress(OSError):

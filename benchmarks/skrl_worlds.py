@@ -88,7 +88,7 @@ class Value(DeterministicMixin, Model):
         self.net = perceptron(env.observation_space.shape[0], 1, preset)
 
     def compute(self, inputs: dict[str, Any], role: str = "") -> tuple[torch.Tensor, dict[str, Any]]:
-        """As the library calls it."""
+        """The network's outputs, in the form that the library asks for."""
         return self.net(inputs["observations"]), {}
 
 

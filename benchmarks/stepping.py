@@ -134,7 +134,7 @@ def gymnasium_worlds(name: str, mode: str, worlds: int) -> Peer:
 
 
 def envpool_worlds(name: str, worlds: int, threads: int) -> Peer:
-    """The same environment, stepped by threads of C++."""
+    """EnvPool's worlds of the same environment, stepped by threads of C++."""
     import envpool
 
     envs = envpool.make(name, env_type="gymnasium", num_envs=worlds, num_threads=threads, seed=0)

@@ -74,7 +74,7 @@ def ours(task: str, mixed: bool = True) -> Iterator[None]:
 
 
 def ours_float32(task: str) -> Iterator[None]:
-    """Without bfloat16."""
+    """The trainer's PPO without bfloat16."""
     return ours(task, mixed=False)
 
 
@@ -121,7 +121,7 @@ def rsl_rl(task: str, mixed: bool = False) -> Iterator[None]:
 
 
 def rsl_rl_mixed(task: str) -> Iterator[None]:
-    """With the library's own automatic mixed precision."""
+    """The library rsl_rl with its own automatic mixed precision."""
     return rsl_rl(task, mixed=True)
 
 
@@ -133,7 +133,7 @@ def skrl(task: str, mixed: bool = False) -> Iterator[None]:
 
 
 def skrl_mixed(task: str) -> Iterator[None]:
-    """With the library's own automatic mixed precision."""
+    """The library skrl with its own automatic mixed precision."""
     return skrl(task, mixed=True)
 
 

@@ -38,7 +38,7 @@ class Problem:
     sections: tuple[str, ...] = ()
     """Of a written answer: the headings that it should have; under the first stands its final answer."""
     language: str = ""
-    """Of a program: cpp or python."""
+    """The language of a program: cpp or python."""
     header: str = ""
     """Of a program that implements functions: the C++ header that declares them; empty for one that reads its input."""
     header_name: str = ""
@@ -100,7 +100,7 @@ class Pick:
     """
 
     def saw(self, names: Iterable[str]) -> list[str]:
-        """Those of these that were shown."""
+        """The candidates of these names that were shown."""
         return [name for name in names if name not in self.unseen]
 
 

@@ -54,7 +54,7 @@ class Saved:
     fingerprint: str
     """A hash of the request with its words; empty where words are not compared."""
     result: Any
-    """As result_to_json gives it."""
+    """The result in the form of result_to_json."""
     meaning: Mapping[str, Any] | None = None
     """As records.meaning gives it; None where a record of an earlier version does not hold it."""
     version: str = ""

@@ -94,7 +94,7 @@ class RequestBatch:
                 self._give_up(turn, future)
             except Exception as error:  # `on_end` is the caller's and may raise anything; the others are still to end
                 kind, trace = type(error).__name__, "".join(traceback.format_tb(error.__traceback__))
-                log.error("an answer that was under way could not be saved: %s\n%s", kind, trace)  # no text of an answer
+                log.error("an answer that was under way could not be saved: %s\n%s", kind, trace)  # without its text
                 reason.add_note(f"an answer that was under way could not be saved: {kind}: {error}")
 
     def _start(self, client: openai.AsyncOpenAI) -> None:

@@ -21,7 +21,7 @@ class Part:
     end: int
 
     def move(self, offset: int) -> Part:
-        """The same part of a text that begins `offset` characters later."""
+        """The same part in a text that begins `offset` characters later."""
         return replace(self, start=self.start + offset, end=self.end + offset)
 
 

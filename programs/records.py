@@ -69,11 +69,11 @@ class CaseResult:
     output: str = ""
     """SHA-256 of what it printed, white space evened out: equal for equal answers, empty where it failed."""
     share: float = 0.0
-    """Of its points, where it is partly right."""
+    """The share of its points that a partly right test case gets."""
 
     @property
     def worth(self) -> float:
-        """From 0 to 1."""
+        """The share of its points that the test case gets, from 0 to 1."""
         return {"ok": 1.0, "part": self.share}.get(self.verdict, 0.0)
 
 

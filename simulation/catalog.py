@@ -130,7 +130,7 @@ QUICK_LEGGED = Preset(
 )
 """Quick PPO for ant and humanoid; each task has iterations of its own."""
 LONG_LEGGED = replace(QUICK_LEGGED, worlds=128, iterations=1500, minibatches=4, kl_target=0.015, gamma=0.99)
-"""The same with minutes more."""
+"""Longer PPO for ant and humanoid, where more minutes are worth it."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ class TaskInfo:
     """Everything about a task that can be said without simulating it."""
 
     name: str
-    """As in the papers: Cartpole, Ant, Humanoid, HumanoidJump."""
+    """The name in the papers: Cartpole, Ant, Humanoid, HumanoidJump."""
     folder: str
     """The name of its folder."""
     sentence: str
@@ -164,7 +164,7 @@ class TaskInfo:
     reasons_best: tuple[str, ...] = ()
     """Reasons for the best that a page offers as buttons; a study may have its own. Empty: general ones."""
     reasons_worst: tuple[str, ...] = ()
-    """The same for the worst."""
+    """Reasons for the worst, likewise."""
     metric_row: str = ""
     """The row of the reward trace that is the hidden metric itself, number for number ("episode_length" where episodes
     are to last); outcomes are without it, so that no prompt shows it. Empty where there is none."""

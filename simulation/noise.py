@@ -34,7 +34,7 @@ class SharedNoise:
         return self._draw_tables(lambda stream: torch.randperm(count, generator=stream, device="cpu"))
 
     def integers(self, high: int, *shape: int) -> Tensor:
-        """From 0 to high - 1, int64 (K or 1, *shape)."""
+        """Integers from 0 to high - 1, int64 (K or 1, *shape)."""
         return self._draw_tables(lambda stream: torch.randint(high, shape, generator=stream, device="cpu"))
 
     def keep(self, groups: Sequence[int]) -> None:
@@ -45,7 +45,7 @@ class SharedNoise:
         self.owners = [needed.index(owner) for owner in owners]
 
     def state_dict(self) -> dict[str, Any]:
-        """For checkpoints."""
+        """The state for checkpoints."""
         return {"streams": torch.stack([stream.get_state() for stream in self.streams]), "owners": self.owners}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -88,7 +88,7 @@ class StepNoise:
         self._ahead = [noise if len(noise) == 1 else noise[list(groups)] for noise in self._ahead]
 
     def state_dict(self) -> dict[str, Any]:
-        """For checkpoints."""
+        """The state for checkpoints."""
         return self._source.state_dict() | {"ahead": [noise.clone() for noise in self._ahead]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

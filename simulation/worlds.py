@@ -31,7 +31,7 @@ class Worlds:
         return {name: value for name, value in self.__dict__.items() if name not in skipped}
 
     def rows(self, ids: Tensor) -> Worlds:
-        """These worlds alone, copied."""
+        """A copy of these worlds alone."""
         return Worlds(len(ids), self._constants, {name: v[ids] for name, v in self.variables().items()})
 
     def replace_rows(self, ids: Tensor, other: Worlds) -> None:

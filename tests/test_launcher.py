@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[1]
 VERBS = "up doctor backup restore copy-store test run compare train learn evaluate check replay benchmark completion"
 VERBS += " install lint lock"
-TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep"
+TOOLS = "bash dirname cat cksum cut df awk env mkdir touch tail rm id grep mktemp nice"
 
 
 def launch(*arguments, folder=ROOT, cwd="/", **environment):
@@ -183,6 +183,12 @@ def test_the_tiers_of_tests(passing_tests, arguments, marks, checks):
     assert calls[-1].endswith(" ".join(arguments[1:]))
     assert all(bool(calls_of(name, calls)) is checks for name in CHECKS)
     assert ("chromium" in said.stdout) is (arguments[:1] != ("--quick",))
+
+
+def test_wrong_types_fail_a_run_whose_tests_pass(passing_tests):
+    (passing_tests / "venv" / "bin" / "mypy").write_text("#!/bin/sh\necho wrong types\nexit 1\n")
+    said, _ = start(passing_tests, "test")
+    assert said.returncode == 1 and said.stdout.endswith("Types\nwrong types\n")
 
 
 def test_what_is_named_is_tested_whatever_its_marks(passing_tests):

@@ -12,7 +12,7 @@ from trainer.traces import Series, metric_summary, summary
 EPISODE_LENGTH = "episode_length"
 """Name of the series of episode lengths; no reward component may have it."""
 LEARNED_REWARD = "learned_reward"
-"""The same of rewards that were learned from pairs."""
+"""Name of the series of rewards that were learned from pairs; no reward component may have it."""
 
 
 @dataclass

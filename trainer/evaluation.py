@@ -83,7 +83,7 @@ class Evaluation:
     score: Estimate | None
     """Of the episodes. Its mean is over all steps that count, as in training."""
     score_over_seeds: Estimate | None
-    """Of the seeds' scores."""
+    """The estimate from the seeds' scores."""
     episode_length: Estimate
     """Control steps."""
     terminated: float

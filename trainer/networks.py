@@ -87,9 +87,9 @@ class Trace:
     """What a perceptron computed, kept so that a gradient can go back through it."""
 
     inputs: list[Tensor]
-    """Of each layer, (K, B, inputs)."""
+    """The inputs of each layer, (K, B, inputs)."""
     sums: list[Tensor]
-    """Of each hidden layer before its activation, (K, B, outputs)."""
+    """The sums of each hidden layer before its activation, (K, B, outputs)."""
     output: Tensor
     """(K, B, outputs) float32."""
 

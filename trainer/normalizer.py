@@ -54,7 +54,7 @@ class RunningNormalizer:
         self._set(self.mean[groups], self.variance[groups])
 
     def state_dict(self) -> dict[str, Any]:
-        """For checkpoints."""
+        """The state for checkpoints."""
         return {"mean": self.mean, "variance": self.variance, "count": self.counts}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

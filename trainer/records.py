@@ -34,7 +34,7 @@ from trainer.preferences.settings import Preferences, require_sound
 
 WARM = "warm.pt"
 DROPPED = "dropped.json"
-"""In a shard's folder: candidates that it goes on without."""
+"""A file in a shard's folder: the candidates that the shard goes on without."""
 FINAL = 100
 """The percentage of the budget at which a policy is done."""
 

@@ -53,7 +53,7 @@ class ReturnScale:
         self._statistics.keep(groups)
 
     def state_dict(self) -> dict[str, Any]:
-        """For checkpoints."""
+        """The state for checkpoints."""
         return {
             "returns": self._returns,
             "largest": self._largest,

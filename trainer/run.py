@@ -43,7 +43,7 @@ from trainer.shard import Shard
 NVIDIA = Path("/dev/nvidiactl")
 """Exists where NVIDIA's driver is installed; without it PyTorch need not be asked for a CUDA device."""
 DEVICES = re.compile(r"cpu|cuda:\d+|bridge:\w+")
-"""As simulation.backends.choice names them."""
+"""Names of devices, as simulation.backends.choice has them."""
 GPU_NAME = re.compile(r"[\w ().,/+-]{0,80}", re.ASCII)
 POLL_SECONDS = 0.1
 PROGRESS_SECONDS = 0.5

@@ -46,7 +46,7 @@ class Shard:
     """Bytes that the child may take beyond its libraries; 0: its own default."""
     process: subprocess.Popen[bytes] | None = None
     crashes: int = 0
-    """In a row, without progress between them."""
+    """Crashes in a row, without progress between them."""
     blamed: list[int] = field(default_factory=list)
     """The candidates in whose calls these were."""
     watch: CallWatch = field(default_factory=CallWatch)

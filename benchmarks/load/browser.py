@@ -42,7 +42,7 @@ class Browser:
         self.lock = asyncio.Lock()
 
     def open_tab(self) -> Browser:
-        """The same browser with a connection of its own."""
+        """A second connection of the same browser."""
         other = Browser(self.site, self.address)
         other.cookies = self.cookies
         return other

@@ -99,7 +99,7 @@ class Site:
     environment: dict[str, str]
     setup: Setup
     addresses: list[str] = field(default_factory=list)
-    """Of the web processes: http://host:port."""
+    """Addresses of the web processes: http://host:port."""
     programs: dict[str, Program] = field(default_factory=dict)
 
     def run(self, code: list[str], text: str = "") -> str:

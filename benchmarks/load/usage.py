@@ -19,7 +19,7 @@ class Usage:
     """What a program used since it began."""
 
     seconds: float
-    """Of a processor, those of children that have ended included."""
+    """Processor seconds, with those of children that have ended."""
     megabytes: float
     """Memory; what processes share is divided among them."""
 

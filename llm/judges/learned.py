@@ -15,7 +15,7 @@ from llm.judges.panel import comparisons
 from llm.records import Outcome, Pick
 
 NUMBERS = ("mean", "min", "max", "speed")
-"""Of each coordinate."""
+"""The numbers that describe each coordinate."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Judged:
 
     pick: Pick
     outcomes: tuple[Outcome, ...]
-    """That were shown."""
+    """The outcomes that the judge was shown."""
 
 
 def read_film(outcome: Outcome) -> tuple[float, ...]:

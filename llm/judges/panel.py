@@ -12,7 +12,7 @@ from llm.prompts import render
 from llm.records import Pick
 
 QUANTILE = 1.959963984540054
-"""Of the standard normal distribution: two-sided 95%."""
+"""The quantile of the standard normal distribution for a two-sided 95% interval."""
 DISSENT = "(of somebody who liked another one best)"
 """Prefix of a reason about another best than the panel's."""
 

@@ -13,7 +13,7 @@ METHODS: dict[str, Method] = {
     for method in import_module(f"{__name__}.{module}").METHODS
 }
 OFFERED: dict[str, Method] = {name: method for name, method in METHODS.items() if method.offered}
-"""Those that people choose among."""
+"""The methods that people choose among."""
 LOOKING_ON: tuple[str, ...] = tuple(name for name, method in METHODS.items() if method.looks_on)
 """Those that film policies of other experiments: their winners are none."""
 ASKING_PAIRS: tuple[str, ...] = tuple(name for name, method in METHODS.items() if method.asks_pairs)

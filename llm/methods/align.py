@@ -48,7 +48,7 @@ def align(
 
 
 def describe_film(policy: str, number: int) -> str:
-    """In place of a program, on pages."""
+    """The text that pages show in place of a program."""
     return f"# No program: film {number} of policy {policy}.\n"
 
 

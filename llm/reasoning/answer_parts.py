@@ -142,7 +142,7 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
 
 
 def _bare(text: str) -> str:
-    """Without a rule below it, and without bold type around all of it."""
+    """The text without a rule below it and without bold type around all of it."""
     text = re.sub(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})$", "", text).strip()
     bold = re.fullmatch(r"\*\*([^*]+)\*\*", text)
     return bold[1].strip() if bold else text

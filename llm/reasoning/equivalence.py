@@ -153,7 +153,7 @@ def _same_text(a: str, b: str) -> bool:
 
 
 def _tight(text: str) -> str:
-    """Without spaces, but for those between two digits or two letters."""
+    """The text without spaces, except those between two digits or two letters."""
     return re.sub(r"(?<=\d) (?=[\d.])|(?<=[A-Za-z]) (?=[A-Za-z])", "_", text.replace("_", "__")).replace(" ", "")
 
 

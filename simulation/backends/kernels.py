@@ -3,7 +3,7 @@
 import warp as wp
 
 MAX_VALUE = wp.constant(1.0e10)  # type: ignore[no-untyped-call]
-"""As MuJoCo's mjMAXVAL: a state beyond it has failed."""
+"""MuJoCo's mjMAXVAL: a state beyond it has failed."""
 
 
 @wp.kernel

@@ -30,9 +30,9 @@ from simulation.tasks import OWN_FOLDERS, add_own_folder
 FUNCTIONS = {"observations.py": ("compute_observations",), "task.py": ("terminated", "metric")}
 """What a task of functions alone defines."""
 WORLDS, STEPS = 64, 200
-"""In which it is tried with random actions."""
+"""Worlds and steps in which random actions try the task."""
 ROUNDS, ROUND_STEPS = 7, 40
-"""In which its speed is measured."""
+"""Rounds, and steps of each, in which the task's speed is measured."""
 
 
 class Unusable(Exception):

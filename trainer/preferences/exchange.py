@@ -26,13 +26,13 @@ class Queries:
     """The pairs of one session of one candidate."""
 
     session: int
-    """From 1."""
+    """The session's number, counted from 1."""
     segments: int
     """How many there are; they are numbered from 0."""
     pairs: tuple[tuple[int, int], ...]
     """The numbers of the first and the second segment of each."""
     digest: str
-    """Of the segments and the pairs: answers belong to no others."""
+    """A digest of the segments and the pairs: answers belong to these alone."""
 
 
 def queries_file(job_dir: Path, index: int, session: int) -> Path:

@@ -32,7 +32,7 @@ class Labels:
         return len(self.targets)
 
     def extend(self, inputs: Tensor, valid: Tensor, targets: Tensor) -> Labels:
-        """These and more of them."""
+        """The labels with these added."""
         both = ((self.inputs, inputs), (self.valid, valid), (self.targets, targets))
         return Labels(*(torch.cat(pair) for pair in both))
 

@@ -69,7 +69,7 @@ class PreferenceTraining:
         self.settings = [preferences for preferences in wanted if preferences is not None]
         self.seeds = [seeds[group] for group in self.groups]
         self.sessions: list[list[Session]] = [[] for _ in self.groups]
-        """Those that each row has held."""
+        """The sessions that each row has held."""
         self.sums: dict[int, tuple[float, int]] = {}
         """Candidate -> the last horizon's sum of learned rewards, and their number; none before the first session."""
         self._priors = Priors(self.settings, device)

@@ -28,9 +28,9 @@ class Query:
     """What a row is asked in one session."""
 
     session: int
-    """From 1."""
+    """The session's number, counted from 1."""
     places: list[int]
-    """Of the segments in the row's reservoir."""
+    """The places of the segments in the row's reservoir."""
     pairs: Tensor
     """(N, 2) indices of `places`."""
 

@@ -28,7 +28,7 @@ from trainer.preferences.labels import CROPS, LABELLED_CROPS, Batch, Labels, Unl
 MEMBERS = 3
 HIDDEN = (256, 256, 256)
 SLOPE = 0.01
-"""Of LeakyReLU below zero."""
+"""The slope of LeakyReLU below zero."""
 LEARNING_RATE = 3e-4
 BATCH = 128
 """Labels of a minibatch."""

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 RECORDED_WORLDS = 16
-"""Of each row, whose segments are kept."""
+"""The worlds of each row whose segments are kept."""
 STEPS_KEPT = 51_200
 """Of each row, about: 1 024 segments of 50 steps. Whole episodes: LEAST_PLACES of them at least."""
 LEAST_PLACES = 100

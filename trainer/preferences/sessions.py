@@ -15,7 +15,7 @@ class Session:
 
     session: int
     samples: int
-    """Of the training so far."""
+    """Samples of the training so far."""
     asked: int
     equal: int
     skipped: int

@@ -120,7 +120,7 @@ class Preferences:
 
     @property
     def sessions(self) -> int:
-        """In how many sessions the budget is asked for."""
+        """The number of sessions that ask for the budget."""
         known = [sessions for budget, sessions in SESSIONS.items() if budget <= self.budget]
         return min(self.budget, max(known, default=min(SESSIONS.values())))
 

@@ -101,9 +101,9 @@ class Origin(models.Model):
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="origin")
     sha256 = models.CharField(max_length=64)
-    """Of the zip."""
+    """The hash of the zip."""
     versions = models.JSONField(default=dict)
-    """Of the Prefine that exported it."""
+    """The versions of the Prefine that exported it."""
     audit = models.JSONField(default=list)
     """Rows of the other installation's audit log, which this installation's log cannot vouch for."""
     changed = models.JSONField(default=dict)

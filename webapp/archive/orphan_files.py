@@ -26,7 +26,7 @@ OLD_COPY_SECONDS = 24 * 3600
 ID = r"([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})"
 FILE = re.compile(rf"(?:{STAGING})?{ID}\.(?:mp4|jpg|zip|part)")
 ATTACHED = re.compile(rf"(?:{STAGING})?{ID}(?:\.[^.]{{1,7}})?")
-"""As webapp.problems.models.attachment_path names them."""
+"""Names that webapp.problems.models.attachment_path makes."""
 
 
 def delete_orphans(dry_run: bool = False) -> list[str]:

@@ -116,7 +116,7 @@ class Omitted:
     model: str
     why: str
     person: str = ""
-    """As for a table."""
+    """See Table.person."""
 
     @property
     def cls(self) -> type[Model]:

@@ -27,7 +27,7 @@ class Answer:
     """One standing choice, or the answer to one pair."""
 
     key: int
-    """Of its question."""
+    """The primary key of its question."""
     participant: int
     at: datetime
     seconds: float | None

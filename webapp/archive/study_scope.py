@@ -30,7 +30,7 @@ class Options:
     checkpoints: bool = False
     fresh_labels: bool = False
     pilots: bool = False
-    """With the people who tried the study out."""
+    """Whether people who tried the study out count too."""
 
 
 def select_rows(table: Table, keys: Sequence[Any], experiments: Sequence[int]) -> QuerySet[Any]:

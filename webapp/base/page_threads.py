@@ -80,7 +80,7 @@ class PageHandler(ASGIHandler):
             await self.handle(scope, receive, send)
 
     async def run_get_response(self, request: HttpRequest) -> HttpResponseBase:
-        """As Django's, on one of our threads."""
+        """Answer like Django's method, on one of our threads."""
         group = find_group(request)
         thread = await self.free[group].get()
         try:
@@ -112,6 +112,6 @@ class PageHandler(ASGIHandler):
 
 
 def make_application() -> PageHandler:
-    """As django.core.asgi.get_asgi_application."""
+    """The application, like django.core.asgi.get_asgi_application."""
     django.setup(set_prefix=False)
     return PageHandler()

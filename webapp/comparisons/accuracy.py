@@ -20,7 +20,7 @@ class SignTest:
     wins: int
     losses: int
     p: float
-    """Of the two-sided exact sign test."""
+    """The p of the two-sided exact sign test."""
     corrected: float
     """p with Holm's correction for all arms."""
 

@@ -80,7 +80,7 @@ def find_scored(plan: Plan, cell: Cell) -> uuid.UUID:
 
 
 def read_references(plan: Plan) -> Aligned:
-    """Of the references that were rated."""
+    """The alignment of the references that were rated."""
     ids = {plan.reference_id(*one): one for one in plan.references}
     return {ids[number]: found for number, found in read_alignments(list(ids)).items()}
 

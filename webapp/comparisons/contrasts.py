@@ -32,7 +32,7 @@ class Contrast:
 
     @property
     def text(self) -> str:
-        """As it is typed, and kept in the record of a comparison."""
+        """The contrast as it is typed and as the record of a comparison keeps it."""
         return f"{self.first.label} {self.claim} {self.second.label}"
 
     @property

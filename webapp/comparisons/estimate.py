@@ -31,13 +31,13 @@ from webapp.problems.media import get_medium
 RETRAININGS, REFERENCES = "retrainings", "Human, Sparse"
 """Names of rows that are no search's."""
 LEAST_ANSWERS = 10
-"""Of a model, from which its tokens are taken as measured."""
+"""From this many answers of a model on, the measured tokens are used."""
 HOUR = 3600
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Of one answer, and where that is known from."""
+    """The tokens of one answer, and the source of these numbers."""
 
     read: float
     written: float
@@ -89,7 +89,7 @@ def describe(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[str]:
 
 
 def _describe_samples(rows: list[Row]) -> str:
-    """Of searches, and of what follows them."""
+    """Samples of the searches, and of the retrainings and references that follow them."""
     after = sum(row.samples for row in rows if row.label in (RETRAININGS, REFERENCES))
     searched = sum(row.samples for row in rows) - after
     return f"Million samples: {searched / 1e6:,.0f} of searches, {after / 1e6:,.0f} of retrainings and references."

@@ -77,7 +77,7 @@ class Result:
     code_diversity: float | None = None
     """Mean distance of the programs that were tried together, mean over the rounds; None on problems."""
     film_diversity: float | None = None
-    """The same for what the robots did."""
+    """Mean distance of their films, mean over the rounds."""
     evaluated: bool = False
     """Whether its score is that of policies without exploration (Plan.is_evaluated); else it is the TS."""
     retrained: tuple[float, ...] = ()

@@ -58,7 +58,7 @@ class Finding:
 
     @cached_property
     def p(self) -> float | None:
-        """Of the sign-flip permutation test over all pairs."""
+        """The p of the sign-flip permutation test over all pairs."""
         both = [pair for pairs in self.pairs.values() for pair in pairs]
         return compare_by_seed(*zip(*both, strict=True)).p if len(both) > 1 else None
 
@@ -134,7 +134,7 @@ class Evidence:
     """All findings of a comparison."""
 
     unit: str
-    """Of differences and aggregates."""
+    """The unit of differences and aggregates."""
     tasks: tuple[str, ...]
     """The tasks that count in them."""
     left_out: tuple[str, ...]

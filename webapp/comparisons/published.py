@@ -42,7 +42,7 @@ RF_AGENT_ABLATIONS: dict[tuple[tuple[str, Any], ...], str] = {
 }
 """Options that differ from their defaults, in order -> the name of the ablation in the paper."""
 PRINTED_CANDIDATES = 80
-"""Of each search whose tokens the RF-Agent paper prints."""
+"""Candidates of each search whose tokens the RF-Agent paper prints."""
 TOKENS = {"prompt_tokens": "input tokens", "completion_tokens": "output tokens", "usd": "US dollars"}
 """Metrics of what a search costs -> what tables here call them."""
 QUERIES: dict[Any, tuple[str, ...]] = {49: ("49",), 150: ("150",), 1500: ("1.5k", "1500"), 15_000: ("15k",)}
@@ -74,7 +74,7 @@ class Published:
 
     @property
     def shown(self) -> str:
-        """As printed, with its deviation and unit."""
+        """The score as printed, with its deviation and unit."""
         number = f"{self.value} \u00b1 {self.std}" if self.std else self.value
         return f"{number} {UNITS[self.metric]}".strip()
 

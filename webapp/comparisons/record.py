@@ -20,7 +20,7 @@ class Version:
     """The contrasts of a plan from one moment on."""
 
     fixed_at: str
-    """In ISO format."""
+    """The time in ISO format."""
     contrasts: tuple[str, ...]
     retrain: int
     methods: tuple[str, ...] = ()

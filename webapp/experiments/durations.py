@@ -34,7 +34,7 @@ LIKE_STEPS: dict[str, tuple[str, ...]] = {
 UNMEASURED_CLIP_SECONDS = 3.5
 """Two processes on two idle cores took 3.4 s (Cartpole) and 4.2 s (Ant) for a clip each, their start included."""
 OWN_PROGRAMS = 2
-"""That share a core with what is estimated, until it begins."""
+"""The round's own programs that share a core with what is estimated, until it begins."""
 StepKey = tuple[str, str]
 
 

@@ -33,9 +33,9 @@ class Judge:
     name: str
     """The value in the rows."""
     title: str
-    """In forms and on the experiment's page."""
+    """The name in forms and on the experiment's page."""
     label: str
-    """In a narrow column."""
+    """The name in a narrow column."""
     next_step: str
     """Says before the start what happens after candidates are tried."""
     asks_people: bool = False

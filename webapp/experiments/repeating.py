@@ -18,7 +18,7 @@ from webapp.experiments.seeds import find_next_seed
 
 (RETRAINING,) = retrain.METHODS
 SEED_COUNTS = (1, 3, 5, 10, 20)
-"""Of one retraining: its seeds are trained at once."""
+"""Numbers of seeds that one retraining may have; they are trained at once."""
 LOOKS_ON = "It films policies that another experiment trained. Go on from that one."
 TRAINS_A_GIVEN_REWARD = "It trains a given reward. Train that with further seeds on the page of the search."
 COPIED = tuple(field.name for field in LoopSettings._meta.get_fields())

@@ -16,7 +16,7 @@ class Usage:
     calls: int = 0
     """Answers of language models and of the offline writer."""
     offline_calls: int = 0
-    """Those of the offline writer, which is no language model."""
+    """Answers of the offline writer alone, which is no language model."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     estimated: int = 0

@@ -97,7 +97,7 @@ def find_waiting(channel: Notice.Channel) -> list[tuple[Participant, int, int]]:
 
 
 def _find_waiting_for(session: PairSession, channel: Notice.Channel) -> list[tuple[Participant, int, int]]:
-    """The same of one session of pairs."""
+    """The participants of one session of pairs who wait and were not told yet, like `find_waiting`."""
     if session.request.experiment.paused or not pairs.lacks_answers(session):
         return []
     same = {"participant": OuterRef("participant"), "request": session.request, "session": session.number}

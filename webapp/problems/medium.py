@@ -25,7 +25,7 @@ class Medium:
     trying: str
     """What happens to one candidate."""
     tried: str
-    """The same after its end."""
+    """What is said of a candidate after its end."""
     unscored: str
     """What a task without scores lacks."""
     waiting_phase: str

@@ -19,7 +19,7 @@ def write_consent(study: Study) -> str:
 
 
 def write_consents(study: Study, languages: Iterable[str]) -> dict[str, str]:
-    """The same in each of these languages."""
+    """The consent text in each of these languages."""
     arms = list(study.arms.all()) if study.pk else []
     minutes = duration.estimate_attention(study) if arms else None
     texts = {}

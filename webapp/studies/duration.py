@@ -121,7 +121,7 @@ def estimate_judging(study: Study, judged: float | None = None) -> list[float]:
 
 
 def estimate_arm_judging(arm: Arm, judged: float | None = None) -> float:
-    """The same of one arm; people who share its pairs answer equally many."""
+    """The seconds for one arm; people who share its pairs answer equally many."""
     if arm.asks_pairs:
         return SECONDS_PER_PAIR * count_pairs_each(arm)
     return arm.rounds * arm.k * (judged or SECONDS_PER_VIDEO)

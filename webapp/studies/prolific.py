@@ -58,7 +58,7 @@ class Pay:
     """What is needed to set the reward."""
 
     people: int
-    """Those who finished."""
+    """People who finished."""
     minutes: float | None
     """Median from agreeing to the end, waiting included; None before anybody finished."""
     least: float | None

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop as _
 from webapp.studies.models import CompletionCode, Outcome, Question, Study
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-"""Without those that look alike."""
+"""Letters and digits without those that look alike."""
 CODE_LENGTH = 8
 RETURN_ADDRESSES = {"prolific": "https://app.prolific.com/submissions/complete?cc={code}", "other": ""}
 """By recruitment site: the page that takes a code."""

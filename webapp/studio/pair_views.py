@@ -20,7 +20,7 @@ from webapp.studio.personal_links import require_participant
 from webapp.studio.words import describe_time_left
 
 MOST_CHANGES = 200
-"""Of one request: a page that was offline sends what it kept."""
+"""The most changes of one request: a page that was offline sends all that it kept."""
 LARGEST_SEQUENCE = 2**53
 """JavaScript counts no further."""
 SIDES = ("left", "right")

@@ -196,7 +196,7 @@ class Pair(models.Model):
     second = models.ForeignKey(Clip, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     first_answer = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     second_answer = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
-    """In place of the clips, where a problem was solved."""
+    """The second answer in place of the clips, where a problem was solved."""
     name = models.CharField(
         max_length=250,
         blank=True,

@@ -59,7 +59,7 @@ class Results:
     finished: int
     """Evaluators who answered everything."""
     counted: int
-    """Those of them who are not left out for attention checks."""
+    """Evaluators who finished and are not left out for attention checks."""
     left_out: int
     """Evaluators whose answers are incomplete, and not counted."""
     pairs: tuple[PairResult, ...]

@@ -45,9 +45,9 @@ class ArmResult:
     items: int
     answers: int
     mean: float
-    """Of the items' means."""
+    """The mean of the items' means."""
     interval: Interval | None
-    """Of that mean, at 95%, for other such items; None of too few."""
+    """The 95% interval of that mean, for other such items; None for too few items."""
     rate: float
     """The mean as a share of the best mark: the alignment rate of films."""
     reasoning: float | None

@@ -40,10 +40,10 @@ class Learned:
     right: float
     """Share of the unseen pairs that its members' mean gets right."""
     correlation: float
-    """Of learned and true sums of segments."""
+    """The correlation of learned and true sums of segments."""
     epochs: int
     seconds: float
-    """Of a processor."""
+    """Processor seconds."""
 
 
 def record_segments(seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -111,7 +111,7 @@ class Meter:
         workspace.evaluate = self.evaluate
 
     def evaluate(self) -> None:
-        """In place of their evaluation."""
+        """Replaces their evaluation."""
         began = time.process_time()
         self._evaluate()
         self._evaluating += time.process_time() - began

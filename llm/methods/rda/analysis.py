@@ -11,7 +11,7 @@ from llm.records import Outcome
 UNSEEN = "the analysis does not speak of it"
 _BLOCK = re.compile(r"^\W*(?:\d+[.)][^\w\n]*)?subtask\W*(\d+)\b", re.IGNORECASE | re.MULTILINE)
 _SCALE = r"(?:[^\w\n]{0,6}[(\[<][^\n)\]>]*[)\]>](?=[^\w\n]{1,6}[01.\u00bd]))?"
-"""In brackets before the score itself, as our question has it."""
+"""The scale in brackets before the score itself, as the question writes it."""
 _SCORE = re.compile(rf"score{_SCALE}\W{{0,6}}(1\s*/\s*2|\u00bd|[01](?:[.,]\d+)?|[.,]5)", re.IGNORECASE)
 _MERGED = re.compile(r"^\W*subtask\W*(\d+)\W*:\s*(.+?)\s*\[([\d,\s]+)\]\W*$", re.IGNORECASE | re.MULTILINE)
 _NOTHING = re.compile(r"^\W*(none|no|nothing|n/?a|-)?\W*$", re.IGNORECASE)

@@ -67,7 +67,7 @@ class Action:
     prompt: str
     """The file that says what to do."""
     move: str
-    """The same in a few words, as a heading."""
+    """What to do in a few words, as a heading."""
     look: Look
 
 

@@ -13,7 +13,7 @@ CONTACT_DATA = {
     "torque": int(mujoco.mjtConDataField.mjCONDATA_TORQUE),
     "pos": int(mujoco.mjtConDataField.mjCONDATA_POS),
 }
-"""In the order in which a sensor reads them."""
+"""Bits of a contact sensor's data, in the order in which the sensor reads them."""
 NETFORCE = 3
 """A contact sensor's reduce="netforce"."""
 UNLIMITED = 1e30

@@ -23,7 +23,7 @@ LONGEST_NAME, LONGEST_SLANTED = 34, 16
 """Letters of a name beside an axis, and of a slanted one in a narrow drawing."""
 WIDTH, HEIGHT = 640, 320
 COLUMNS, SMALL_WIDTH, SMALL_HEIGHT = 3, 300, 190
-"""Of small multiples."""
+"""The grid of small multiples, and the size of each."""
 
 
 def to_svg(chart: Chart) -> str:

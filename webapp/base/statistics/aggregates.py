@@ -43,7 +43,7 @@ def bound_interquartile_mean(strata: Strata) -> Interval | None:
 
 @lru_cache(maxsize=4096)
 def bound_mean(strata: Strata) -> Interval | None:
-    """The same of the mean over all runs."""
+    """The interval of the mean over all runs; None where a task has fewer than two."""
 
     def statistic(*samples: Any, axis: int) -> Any:
         return np.concatenate(samples, axis=axis).mean(axis=axis)

@@ -77,7 +77,7 @@ def _measure_crossed(parts: np.ndarray) -> tuple[float, float]:
 
 
 def _measure_rows(parts: np.ndarray) -> tuple[float, float]:
-    """The same over random rows alone."""
+    """Variance of the mean over random rows alone, and its degrees of freedom."""
     means = parts.mean(axis=1)
     return float(means.var(ddof=1)) / len(means), float(len(means) - 1)
 

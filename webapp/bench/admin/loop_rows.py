@@ -18,7 +18,7 @@ class ReadOnlyAdmin(BenchAdmin):
     ordering = ["-pk"]
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Without the history of a person's changes: nobody changes them."""
+        """The page without the history of a person's changes: nobody changes these rows."""
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), "no_history": True}
         return super().change_view(request, object_id, *args, **kwargs)
 

@@ -46,7 +46,7 @@ class TargetRow:
     order: Experiment | None
     """The newest order of its films."""
     films: int
-    """That are ready."""
+    """Films that are ready."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

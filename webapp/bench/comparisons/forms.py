@@ -28,7 +28,7 @@ ROBOTS, PROBLEMS = "robots", "problems"
 KINDS = {ROBOTS: "Robots", PROBLEMS: "Problems"}
 """What a comparison is about: the form offers tasks and methods of one kind."""
 MOST_BYTES = 8 << 20
-"""Of the uploaded tables, both together."""
+"""The largest size of both uploaded tables together."""
 
 
 def task_choices(kind: str) -> list[tuple[str, str]]:

@@ -25,7 +25,7 @@ class Learning:
 
     candidate: Candidate
     address: str
-    """Of the candidate's page, where its charts can be downloaded."""
+    """The address of the candidate's page, where its charts can be downloaded."""
 
     @property
     def words(self) -> str:

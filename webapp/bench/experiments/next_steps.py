@@ -28,12 +28,12 @@ class NextSteps:
     presets: dict[str, str]
     """The settings with which the winner's reward can be trained again; empty if it cannot."""
     seed_counts: tuple[int, ...]
-    """With how many seeds."""
+    """Numbers of seeds to choose from."""
     usual_count: int
     learning_methods: dict[str, str]
     """By which the winner's policy can learn on from pairs; empty if it cannot."""
     query_counts: tuple[int, ...]
-    """From how many answers."""
+    """Numbers of answers to choose from."""
     vote_url: str
     can_vote: bool
     """Whether the winner has something that evaluators can look at."""

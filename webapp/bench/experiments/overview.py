@@ -67,7 +67,7 @@ class ExperimentOverview:
     task_revisions: str
     """Which rounds were trained on another revision of the task than today's, in words; empty: none."""
     changed_settings: str
-    """The same of other values of the training settings."""
+    """Which rounds were trained with other training settings than today's, in words; empty: none."""
 
     @property
     def can_end(self) -> bool:

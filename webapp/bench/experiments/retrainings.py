@@ -19,12 +19,12 @@ class Retraining:
     mean_actions: Mean | None
     """Of the final policies' scores without exploration, over whole episodes; None before there is one."""
     final: Mean | None
-    """Of the scores at the end of training."""
+    """The mean of the scores at the end of training."""
     rts: Mean | None
 
     @property
     def first_seed(self) -> int:
-        """As webapp.experiments.kinds.train draws seeds."""
+        """The first seed, as webapp.experiments.kinds.train draws it."""
         return 1000 * self.experiment.seed + 1
 
     @property

@@ -87,7 +87,7 @@ class RunTable:
 
     @cached_property
     def _values(self) -> dict[int, Values]:
-        """Of all rows, what order and groups need."""
+        """The values of all rows that order and groups need."""
         needed = {COLUMNS[self.form.order.removeprefix("-")].source}
         if self.form.grouping:
             needed.add(COLUMNS[self.form.grouping].source)

@@ -22,7 +22,7 @@ from webapp.review.trials import find_showable
 from webapp.studies.models import Study
 
 MOST_CANDIDATES = 500
-"""Of the latest rounds: nobody reads a longer list."""
+"""Candidates of the latest rounds; nobody reads a longer list."""
 MOST_STILLS = 60
 
 

@@ -110,7 +110,7 @@ def _tell(request: HtmxHttpRequest, poll: Poll) -> None:
 
 
 def _list_sources_on_problems() -> list[Source]:
-    """Those whose experiments solve problems."""
+    """The sources whose experiments solve problems."""
     sources = list_sources()
     tasks = dict(
         Experiment.objects.filter(pk__in={key for one in sources for key in one.experiments}).values_list("pk", "task")

@@ -18,11 +18,11 @@ from webapp.experiments.models.loop_settings import TrainingStart
 @dataclass(frozen=True)
 class Start:
     name: str
-    """In words, for an error."""
+    """The name in words, for an error."""
     candidate: str = ""
     """The id of the candidate whose final policy it is; empty for the task's policy that stays up."""
     experiment: Experiment | None = None
-    """That of the candidate."""
+    """The experiment of that candidate."""
     file: Path | None = None
 
 

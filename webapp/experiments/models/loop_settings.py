@@ -204,7 +204,7 @@ class LoopSettings(models.Model):
         help_text="The same in money, as far as the prices are known. Empty: no limit.",
     )
     options = models.JSONField("method's options", default=dict, blank=True)
-    """Those that differ from the method's defaults."""
+    """Options that differ from the method's defaults."""
     judge_options = models.JSONField("judge's options", default=dict, blank=True)
 
     class Meta:

@@ -17,7 +17,7 @@ class PairSession(models.Model):
 
     request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="pair_sessions")
     number = models.PositiveSmallIntegerField()
-    """From 1, as the trainer counts them."""
+    """The session's number, counted from 1 as in the trainer's files."""
     status = models.CharField(max_length=8, choices=Status, default=Status.FILMING)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True)
@@ -36,7 +36,7 @@ class Segment(Film):
 
     session = models.ForeignKey(PairSession, on_delete=models.CASCADE, related_name="segments")
     number = models.PositiveSmallIntegerField()
-    """From 0, as in the trainer's files."""
+    """The segment's number, counted from 0 as in the trainer's files."""
 
     class Meta:
         ordering = ["session", "number"]

@@ -187,7 +187,7 @@ class Answer(models.Model):
     response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="answers")
     item = models.ForeignKey(Item, on_delete=models.CASCADE, related_name="answers")
     value = models.JSONField()
-    """As the item's kind stores it."""
+    """The answer, as the item's kind stores it."""
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -285,7 +285,7 @@ class Participant(Speaker):
     pilot = models.BooleanField(default=False, editable=False)
     """Somebody who tries the study out, also as a draft; counted nowhere (ParticipantQuerySet.without_pilots)."""
     timezone = models.CharField(max_length=64, blank=True, editable=False)
-    """As the browser names it, for example Europe/Berlin."""
+    """The time zone as the browser names it, for example Europe/Berlin."""
     consented_at = models.DateTimeField(null=True, editable=False)
     consent_version = models.CharField(max_length=20, blank=True, editable=False)
     consent_hash = models.CharField(max_length=64, blank=True, editable=False)
