@@ -78,18 +78,6 @@ document.addEventListener("formset:added", ({ target, detail }) => {
   name.value = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"].find((letter) => !taken.includes(letter)) || "";
 });
 
-// A form that is refused shows its first error: what hides the field is opened, and the field gets the focus.
-addEventListener("load", () => {
-  const field = document.querySelector('#content-main [aria-invalid="true"]');
-  const place = field || document.querySelector("[data-inline-type] .errorlist");
-  if (!place) return;
-  for (let folded = place.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
-  requestAnimationFrame(() => {
-    field?.focus({ preventScroll: true });
-    place.scrollIntoView({ block: "center" });
-  });
-});
-
 // A click on an option writes it down, its value selected.
 document.addEventListener("click", ({ target }) => {
   const option = target.closest("[data-option]")?.dataset.option;

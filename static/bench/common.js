@@ -132,6 +132,19 @@
     const here = document.querySelector(".bar nav [aria-current]");
     if (here) here.parentElement.scrollLeft = here.offsetLeft + here.offsetWidth / 2 - here.parentElement.clientWidth / 2;
   };
+  /** A form that was refused shows its first error: what hides the field is opened, and the field gets the focus. */
+  const showError = () => {
+    const refused = document.querySelector('main [aria-invalid="true"]');
+    const field = refused?.matches("fieldset") ? refused.querySelector("input, select, textarea") : refused;
+    const place = field || document.querySelector("[data-inline-type] .errorlist");
+    if (!place) return;
+    for (let folded = place.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
+    requestAnimationFrame(() => { // a form of the admin gives its first field the focus meanwhile
+      field?.focus({ preventScroll: true });
+      place.scrollIntoView({ block: "center" });
+    });
+  };
+  window.addEventListener("load", showError);
   document.addEventListener("DOMContentLoaded", showPlace);
   document.addEventListener("htmx:load", count);
   document.addEventListener("DOMContentLoaded", count);

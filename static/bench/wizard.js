@@ -1,5 +1,4 @@
-// A draft is saved while one types; a step that could not be saved asks before one leaves it. A refused one shows its
-// first error.
+// A draft is saved while one types; a step that could not be saved asks before one leaves it.
 "use strict";
 
 (() => {
@@ -105,10 +104,4 @@
   });
   document.addEventListener("submit", () => { unsaved = false; });
   window.addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
-  window.addEventListener("load", () => {
-    const field = form.querySelector('[aria-invalid="true"]');
-    for (let folded = field?.closest("details"); folded; folded = folded.parentElement.closest("details")) folded.open = true;
-    field?.scrollIntoView({ block: "center" });
-    field?.focus({ preventScroll: true });
-  });
 })();

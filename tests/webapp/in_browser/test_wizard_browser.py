@@ -96,6 +96,15 @@ def test_a_start_is_offered_for_the_tasks_that_have_it_alone(site, open_page):
     expect(start).to_have_value("random")
 
 
+def test_a_refused_form_leads_to_its_first_error(site, open_page):
+    page = open_page()
+    page.goto(f"{site.url}/bench/studies/{site.python(DRAFT)['study']}/questionnaires/")
+    page.get_by_role("button", name="Empty questionnaire").click()
+    page.get_by_role("link", name="+ Single choice").click()
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("textbox", name="Question")).to_be_focused()
+
+
 def test_times_are_told_on_the_clock_of_who_reads_them(site, open_page):
     page = open_page(timezone_id="America/New_York")
     page.goto(f"{site.url}/bench/studies/{site.python(DRAFT)['study']}/setup/end/")
