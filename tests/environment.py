@@ -23,6 +23,7 @@ atexit.register(shutil.rmtree, os.environ["PREFINE_DATA"], ignore_errors=True)
 # Background jobs of a shell and their children ignore Control-C; some tests press it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+os.fsync = lambda descriptor: None  # no test cuts the power, and a disk takes milliseconds, thousands of times
 gc.disable()  # collections take a third of the time of reading all tests, and find nothing
 
 
