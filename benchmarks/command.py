@@ -36,8 +36,10 @@ TASKWISE = {
     "variants",
     "bridge",
     "learning",
+    "diversity",
     "time_left",
     "sheets",
+    "shared_experience",
     "contact_sheet",
     "off_policy",
     "preferences",
@@ -46,7 +48,7 @@ TASKWISE = {
     "published_rewards",
 }
 """Benchmarks that have --tasks, or one --task at a time."""
-ONE_TASK = {"bridge", "controls", "learning", "time_left", "sheets", "preferences", "preference_cost"}
+ONE_TASK = {"bridge", "controls", "learning", "diversity", "time_left", "sheets", "preferences", "preference_cost"}
 
 
 def names() -> list[str]:
