@@ -185,6 +185,13 @@ def test_the_tiers_of_tests(passing_tests, arguments, marks, checks):
     assert ("chromium" in said.stdout) is (arguments[:1] != ("--quick",))
 
 
+def test_failing_tests_fail_a_run_whose_types_are_right(passing_tests):
+    python = passing_tests / "venv" / "bin" / "python"
+    python.write_text(python.read_text() + '[ "$2" != pytest ]\n')
+    said, _ = start(passing_tests, "test")
+    assert said.returncode == 1 and said.stdout.endswith("Types\n")
+
+
 def test_wrong_types_fail_a_run_whose_tests_pass(passing_tests):
     (passing_tests / "venv" / "bin" / "mypy").write_text("#!/bin/sh\necho wrong types\nexit 1\n")
     said, _ = start(passing_tests, "test")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from dataclasses import dataclass
 
 
@@ -28,7 +29,7 @@ def number(value: float) -> str:
 
 def text_width(text: str) -> float:
     """About how many pixels a text of 11 px takes: no font is read."""
-    return 6.2 * len(text)
+    return sum(11.0 if unicodedata.east_asian_width(letter) in "WF" else 6.2 for letter in text)
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,7 @@ def _frame(chart: Chart, width: int, height: int, top: int) -> Frame:
 
 def _cut(name: str, longest: int = LONGEST_NAME) -> str:
     """A long name without its middle: names that begin alike differ at their ends."""
+    longest = round(longest * text_width("x" * len(name)) / max(text_width(name), 1))  # fewer where letters are wide
     end = longest // 3
     return name if len(name) <= longest else f"{name[: longest - end - 1]}\u2026{name[-end:]}"
 

@@ -41,8 +41,10 @@ class NewestFilter(admin.RelatedFieldListFilter):
         rows = field.remote_field.model.objects.order_by("-pk")
         newest = list(rows[: self.MOST + 1])
         self.cut = len(newest) > self.MOST
+        if not self.cut:
+            return super().field_choices(field, request, model_admin)
         wanted = [value for value in self.lookup_val or [] if value.isdecimal() and len(value) < 19]
-        chosen = [] if not self.cut or not wanted else rows.filter(pk__in=wanted)
+        chosen = rows.filter(pk__in=wanted) if wanted else []
         offered = {row.pk: str(row) for row in [*newest[: self.MOST], *chosen]}
         return list(offered.items())
 
