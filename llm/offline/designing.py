@@ -83,7 +83,7 @@ def read_failures(parts: Sequence[tuple[str, str]]) -> list[tuple[int, float]]:
 
 
 def subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
-    """Between 5 and 10, from what can be measured: first to keep going, then the goals, then to do it well."""
+    """At most 10, from what can be measured: first to keep going, then the goals, then to do it well."""
     measured = [q for q in quantities if q.aim != STAYING]
     aims = [q for q in measured if q.relevance > 0] or measured[:2]
     steady = [q for q in quantities if q.aim == NEAR_ONE and q not in aims[:3]][:2]
