@@ -10,12 +10,13 @@ from django.conf import settings
 from kombu import Exchange, Queue
 
 from webapp.base import logs, private_files, processes
+from webapp.experiments.job_kinds import QUEUES
 from webapp.experiments.protocol import list_queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 app = Celery("prefine")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-KNOWN = [name for queue in ("llm", "train", "film") for name in list_queues(queue)]
+KNOWN = [name for queue in QUEUES for name in list_queues(queue)]
 app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name, no_ack=True) for name in KNOWN]
 """Messages are not acknowledged: a worker whose broker was away when it would have done so took no more messages."""
 app.autodiscover_tasks(["webapp.experiments", "webapp.archive"])

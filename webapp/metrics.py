@@ -30,6 +30,7 @@ from webapp.base import scratch
 from webapp.base.database import CONNECTION_ERRORS, read_now
 from webapp.base.request_log import answered
 from webapp.experiments import workers
+from webapp.experiments.job_kinds import JOB_KINDS, QUEUES
 from webapp.experiments.models import Experiment, Job, ModelCall, Request, Worker
 from webapp.live.tail import tail
 from webapp.review.models import Vote
@@ -84,7 +85,7 @@ def measure_jobs() -> Iterator[Metric]:
     for kind, status, count, created, heartbeat in rows.annotate(
         count=Count("pk"), oldest=Min("created_at", filter=active), silent=Min("heartbeat", filter=active)
     ):
-        key = (Job.QUEUES[kind], status)
+        key = (JOB_KINDS[kind].queue, status)
         counts[key] += count
         if created:
             oldest[key] = min(created, oldest.get(key, created))
@@ -93,7 +94,7 @@ def measure_jobs() -> Iterator[Metric]:
     yield gauge("jobs", "Jobs", ["queue", "status"], ((list(key), n) for key, n in counts.items()))
     ages = ((list(key), (now - since).total_seconds()) for key, since in oldest.items())
     yield gauge("oldest_job_seconds", "Age of the oldest job that is not done", ["queue", "status"], ages)
-    leases = (([queue], counts[queue, Job.Status.RUNNING]) for queue in {*Job.QUEUES.values()})
+    leases = (([queue], counts[queue, Job.Status.RUNNING]) for queue in QUEUES)
     yield gauge("leases", "Jobs that a worker holds", ["queue"], leases)
     silences = (([queue], (now - since).total_seconds()) for queue, since in silent.items())
     yield gauge("lease_silence_seconds", "Longest time since a lease was renewed", ["queue"], silences)
@@ -103,7 +104,7 @@ def measure_messages() -> Iterator[Metric]:
     waiting = []
     with current_app.connection_for_write() as broker:
         channel: Any = broker.channel()
-        for queue in sorted({*Job.QUEUES.values()}):
+        for queue in QUEUES:
             try:
                 waiting.append(([queue], channel.queue_declare(queue, passive=True).message_count))
             except ChannelError:  # Redis forgets a queue that is empty

@@ -31,6 +31,7 @@ from django.conf import settings
 from trainer.process import die_with_parent
 from webapp.base.database import PollSchedule
 from webapp.base.private_files import write_private_files
+from webapp.experiments.job_kinds import QUEUES
 
 POLL_SECONDS = 0.2
 """Between two looks while the site or a program starts."""
@@ -161,7 +162,7 @@ def prepare_broker() -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         with app.connection_for_write() as connection:
-            for name in ("llm", "train", "film"):
+            for name in QUEUES:
                 app.amqp.queues[name](connection.default_channel).declare()
 
 

@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from llm.judges.alignment import read_rating
 from simulation import catalog
@@ -31,7 +32,7 @@ from webapp.comparisons.models import Comparison
 from webapp.experiments import alignment, execute, loop, repeating, request_results
 from webapp.experiments.alignment import Alignment, Order
 from webapp.experiments.execute.train import read_outcomes
-from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, LanguageModel, Request
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LanguageModel, Request
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat"), pytest.mark.slow]
 REWARD = catalog.reference_reward("Cartpole")
@@ -222,6 +223,17 @@ def test_a_policy_that_is_gone_says_so_and_the_offline_writer_is_no_eye() -> Non
         call_command("align", str(row.public_id), "--model", "offline", stdout=io.StringIO())
     with pytest.raises(CommandError, match="neither the folder of a report nor an id"):
         call_command("align", "nowhere", "--model", "none", stdout=io.StringIO())
+
+
+def test_the_page_of_a_rating_says_that_episodes_are_recorded(admin_client: Client) -> None:
+    row = alignment.draft(retrained(policies=1), Order(None))
+    assert row is not None
+    row.save()
+    loop.start(row)
+    advance(row)
+    row.jobs.filter(kind="perform").update(status=Job.Status.RUNNING, progress={"fraction": 0.25})
+    page = admin_client.get(reverse("bench:experiment", args=[row.public_id])).content.decode()
+    assert "recording 25%" in page.lower()
 
 
 def test_nobody_is_asked_about_a_film_that_cannot_be_seen() -> None:

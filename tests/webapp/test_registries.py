@@ -7,8 +7,10 @@ import pytest
 
 from llm import records
 from webapp.experiments.execute import EXECUTORS
+from webapp.experiments.job_kinds import JOB_KINDS
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import KINDS
+from webapp.experiments.models import Job
 from webapp.experiments.progress import JUDGEMENT_BY_PHASE
 
 WEBAPP = Path(__file__).parents[2] / "webapp"
@@ -20,6 +22,12 @@ def test_every_request_has_a_kind_and_every_kind_somebody_who_works_on_it():
     judged = {kind.name for kind in KINDS.values() if kind.judgement}
     assert judged == {one.__name__ for one in records.Judged.__args__}
     assert len(JUDGEMENT_BY_PHASE) == len(judged)
+
+
+def test_every_kind_of_job_is_described_and_somebody_works_on_it():
+    assert set(JOB_KINDS) == set(Job.Kind.values)
+    assert {kind.job for kind in KINDS.values()} == {name for name, kind in JOB_KINDS.items() if kind.answers_request}
+    assert {name for name, kind in JOB_KINDS.items() if not kind.answers_request} <= set(EXECUTORS)
 
 
 @pytest.mark.parametrize("judge", JUDGES.values(), ids=list(JUDGES))
@@ -37,7 +45,7 @@ def test_the_teachers_options_are_bounded():
 
 
 @pytest.mark.slow
-def test_no_other_file_compares_with_the_name_of_a_kind_or_a_judge():
+def test_no_other_file_compares_with_the_name_of_a_kind_a_job_or_a_judge():
     found = []
     for path in WEBAPP.rglob("*.py"):
         if {"kinds", "judges", "migrations"} & set(path.relative_to(WEBAPP).parts):
@@ -46,6 +54,7 @@ def test_no_other_file_compares_with_the_name_of_a_kind_or_a_judge():
             compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
             asked = [k.value for k in node.keywords if k.arg] if isinstance(node, ast.Call) else []
             values = {one.value for one in (*compared, *asked) if isinstance(one, ast.Constant)}
-            if values & {*KINDS, *JUDGES}:
+            jobs = [part for one in compared for part in ast.walk(one) if isinstance(part, ast.Attribute)]
+            if values & {*KINDS, *JUDGES} or any(ast.unparse(part.value) == "Job.Kind" for part in jobs):
                 found.append(f"{path.relative_to(WEBAPP)}:{node.lineno}")
     assert found == []

@@ -14,17 +14,18 @@ from llm.records import canonical
 from trainer.records import FINAL
 from webapp.experiments.courses import Course, read_course
 from webapp.experiments.first_courses import FIRST_COURSES, PRESET
+from webapp.experiments.job_kinds import JOB_KINDS, MEASURED_KINDS
 from webapp.experiments.models import Experiment, Job
 
 REMEMBERED_JOBS = 7
 """A step is expected to take the median of this many newest jobs of its kind: the machine's load changes."""
-STEP_JOBS = {
-    "writing": (Job.Kind.WRITE, ("model_id",)),
-    "training": (Job.Kind.TRAIN, ("preset", "overrides")),
-    "filming": (Job.Kind.FILM, ("judge",)),
-    "asking": (Job.Kind.ASK, ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id")),
+EQUAL_STEPS: dict[str, tuple[str, ...]] = {
+    "writing": ("model_id",),
+    "training": ("preset", "overrides"),
+    "filming": ("judge",),
+    "asking": ("method", "judge", "model_id", "describer_id", "judge_model_id", "vision_id"),
 }
-"""By step: its kind of job, and the settings beside task and K that measured experiments must share."""
+"""By step: the settings beside task and K that measured experiments must share."""
 LIKE_STEPS: dict[str, tuple[str, ...]] = {
     "writing": ("model_id",),
     "training": ("task", "preset", "overrides"),
@@ -71,8 +72,7 @@ shared_known = SharedKnown()
 
 def measure_step(experiment: Experiment, step: str, known: Known) -> float | None:
     """The seconds that this step usually takes for these settings; None if nothing like it was done before."""
-    _, names = STEP_JOBS[step]
-    seconds = _measure(experiment, step, ("task", "k", *names), known).seconds
+    seconds = _measure(experiment, step, ("task", "k", *EQUAL_STEPS[step]), known).seconds
     if seconds is None and step in LIKE_STEPS:
         each = _measure(experiment, step, LIKE_STEPS[step], known, each=True).seconds
         seconds = None if each is None else each * _count_parts(step, experiment.k)
@@ -114,13 +114,13 @@ def measure_load() -> float:
 
 def _measure(experiment: Experiment, step: str, names: tuple[str, ...], known: Known, each: bool = False) -> Usual:
     """Of experiments that share these settings; `each`: the seconds of one part (_count_parts)."""
-    kind, _ = STEP_JOBS[step]
     learns = step == "training" and experiment.asks_pairs  # its time follows the answers it learns from
     names = (*names, "method", "options") if learns else names
     same = {f"experiment__{name}": getattr(experiment, name) for name in names}
-    key = (f"{kind} {each}", canonical(same))
+    key = (f"{step} {each}", canonical(same))
     if key not in known:
-        like = Job.objects.filter(kind=kind, percent=FINAL if kind == Job.Kind.FILM else 0, **same)
+        kind = JOB_KINDS[MEASURED_KINDS[step]]
+        like = Job.objects.filter(kind=kind.name, percent=FINAL if kind.films_clips else 0, **same)
         if step == "training" and not learns:
             like = like.exclude(experiment__method__in=ASKING_PAIRS)
         if step == "training":  # those that waited for people ran in slices

@@ -12,7 +12,7 @@ from django.db.models import Min
 
 from llm.records import TRIED
 from webapp.base.charts import Chart, Series
-from webapp.experiments.durations import STEP_JOBS
+from webapp.experiments.job_kinds import MEASURED_KINDS
 from webapp.experiments.models import Event, Job, Request
 from webapp.experiments.promises import read_promises
 
@@ -21,7 +21,6 @@ SHORTEST_SECONDS = 10.0
 """Estimates with less than this left in truth are not judged: pages say "a few seconds" then."""
 PARTS = 10
 """The parts of a wait that the figure tells apart."""
-STAGES: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items()}
 INTERRUPTIONS = ("paused", "failed", "cancelled")
 """Events after which a wait says nothing of the estimate."""
 
@@ -138,7 +137,7 @@ def _judge_estimates(job: Job, start: datetime, end: datetime) -> list[JudgedEst
         if took >= SHORTEST_SECONDS:
             row = job.experiment
             said = max(0.0, promise.seconds)
-            found.append(JudgedEstimate(STAGES[job.kind], row.task, row.preset, said, took, 1 - min(1.0, took / whole)))
+            found.append(JudgedEstimate(job.info.step, row.task, row.preset, said, took, 1 - min(1.0, took / whole)))
     return found
 
 
@@ -146,7 +145,7 @@ def _group(judged: Iterable[JudgedEstimate]) -> list[ErrorRow]:
     groups: dict[tuple[str, str, str], list[JudgedEstimate]] = defaultdict(list)
     for one in judged:
         groups[one.task, one.preset, one.stage].append(one)
-    stages = list(STEP_JOBS)
+    stages = list(MEASURED_KINDS)
     return [
         ErrorRow(
             *key,

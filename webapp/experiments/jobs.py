@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 
 from trainer.records import FINAL
 from webapp.base.broker import is_unheard, send_message
+from webapp.experiments.job_kinds import CLIP_KINDS, JOB_KINDS, QUEUES, list_kinds
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL, name_queue
 
@@ -22,7 +23,7 @@ RINGS_PER_TICK = 4
 def add(experiment: Experiment, kind: str, request: Request | None = None, percent: int = 0) -> Job:
     """Queue a job unless this request, kind and percentage has one. The caller holds the experiment's lock."""
     same = Job.objects.filter(experiment=experiment, kind=kind, request=request, percent=percent)
-    if kind == Job.Kind.ADVANCE:  # repeated; only a queued one is sure to see the latest rows
+    if JOB_KINDS[kind].repeated:
         same = same.filter(status=Job.Status.QUEUED)
     job = same.first()
     if job is None:
@@ -70,7 +71,7 @@ def drop(request: Request) -> None:
 def revive(request: Request) -> None:
     """Queue a request's cancelled jobs again, except those for early clips."""
     dropped = Job.objects.filter(request=request, status=Job.Status.CANCELLED)
-    for job in dropped.exclude(kind=Job.Kind.FILM, percent__lt=FINAL):
+    for job in dropped.exclude(kind__in=CLIP_KINDS, percent__lt=FINAL):
         requeue(job)
 
 
@@ -100,8 +101,8 @@ def send(job_id: int, queue: str) -> None:
 def ring_again() -> int:
     """Call workers again for the oldest queued jobs of each queue, with growing pauses. Returns the number of calls."""
     rung = 0
-    for kinds in _group_kinds().values():
-        queued = Job.objects.filter(status=Job.Status.QUEUED, kind__in=kinds, experiment__paused=False)
+    for queue in QUEUES:
+        queued = Job.objects.filter(status=Job.Status.QUEUED, kind__in=list_kinds(queue), experiment__paused=False)
         for job in queued.order_by("id")[:RINGS_PER_TICK]:
             pause = min(FIRST_RING_SECONDS * 2 ** max(0, job.rings - 1), LAST_RING_SECONDS)
             if Job.objects.filter(is_unheard(pause), pk=job.pk, status=Job.Status.QUEUED, rings=job.rings).exists():
@@ -114,10 +115,3 @@ def ring_all(experiment: Experiment) -> None:
     """Call workers for all queued jobs of an experiment that was paused."""
     for job in Job.objects.filter(experiment=experiment, status=Job.Status.QUEUED):
         ring(job)
-
-
-def _group_kinds() -> dict[str, list[str]]:
-    queues: dict[str, list[str]] = {}
-    for kind, queue in Job.QUEUES.items():
-        queues.setdefault(queue, []).append(kind)
-    return queues

@@ -14,7 +14,6 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models.functions import Now
 
-from trainer.records import FINAL
 from webapp.base import logs
 from webapp.base.claims import (
     Claim,
@@ -35,8 +34,6 @@ from webapp.experiments.models import Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL
 
 log = logging.getLogger(__name__)
-PAUSABLE = (Job.Kind.TRAIN, Job.Kind.WRITE, Job.Kind.ASK)
-"""Jobs that stop at a pause and later go on from checkpoints or saved answers; the others end soon anyway."""
 
 
 class Cancelled(Stopped):
@@ -88,7 +85,7 @@ class Lease(Claim):
             self.report(self.progress)
         if cancelled:
             raise Cancelled
-        if paused and self.job.kind in PAUSABLE:
+        if paused and self.job.info.pausable:
             raise Paused
 
     def _describe_progress(self) -> dict[str, Any]:
@@ -115,7 +112,7 @@ class Lease(Claim):
     def settle(self, status: str = Job.Status.DONE, error: str = "") -> Iterator[Experiment]:
         """The transaction that ends the job and saves its result."""
         progress = self._describe_progress()
-        if self.job.kind == Job.Kind.TRAIN:
+        if self.job.info.trains:
             progress = {**progress, "made_by": provenance.describe_worker(self.job.request)}
         with self.lock_experiment() as experiment:
             select_held(self.job).update(status=status, error=error, finished_at=Now(), progress=progress)
@@ -198,12 +195,9 @@ def count_strike(job: Job, error: str) -> None:
             f"The step {row.kind!r} failed {strikes} times in a row. The last reason: {error}. Retry goes on from it."
         )
         claimed.update(status=Job.Status.FAILED, error=text, strikes=strikes, finished_at=Now())
-        if (
-            row.kind == Job.Kind.FILM
-            and row.request
-            and (row.percent < FINAL or row.request.status == Request.Status.DONE)
-        ):
-            _give_up_clips(row, row.request, error)  # early or refilmed clips: nothing waits for them
+        clips_of = row.request if row.info.films_clips else None
+        if clips_of and (row.films_early or clips_of.status == Request.Status.DONE):
+            _give_up_clips(row, clips_of, error)  # early or refilmed clips: nothing waits for them
         else:
             request_results.fail(experiment, text, row.request)
     else:
@@ -223,9 +217,9 @@ def restart_model_jobs(experiment: Experiment) -> None:
 
 
 def _requeue(job: Job, **values: Any) -> int:
-    """Queue the job again if its lease holds. A second queued advance job is cancelled instead."""
-    waiting = Job.objects.filter(experiment=job.experiment_id, kind=Job.Kind.ADVANCE, status=Job.Status.QUEUED)
-    if job.kind == Job.Kind.ADVANCE and waiting.exists():
+    """Queue the job again if its lease holds. Of a repeated kind, a second queued one is cancelled instead."""
+    waiting = Job.objects.filter(experiment=job.experiment_id, kind=job.kind, status=Job.Status.QUEUED)
+    if job.info.repeated and waiting.exists():
         return int(select_held(job).update(status=Job.Status.CANCELLED, finished_at=Now()))
     return requeue_row(job, **{"rings": 0, "held_up_at": None, **values})
 

@@ -22,6 +22,7 @@ from webapp.base.database import read_now
 from webapp.base.prepared import Prepared
 from webapp.experiments import events, jobs, pairs, provenance, request_results, revisions
 from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
+from webapp.experiments.job_kinds import CLIP_KINDS
 from webapp.experiments.kind import PersonChoice
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
@@ -93,8 +94,9 @@ def retry(experiment: Experiment) -> bool:
     update_fields(row, experiment, status=Experiment.Status.RUNNING, error="", flow_changed=False)
     row.requests.filter(status=Request.Status.FAILED).update(status=Request.Status.OPEN, error="", finished_at=None)
     events.emit(row, "retried", public=True)
-    for job in row.jobs.filter(status=Job.Status.FAILED).exclude(kind=Job.Kind.ADVANCE):
-        jobs.requeue(job)
+    for job in row.jobs.filter(status=Job.Status.FAILED):
+        if not job.info.repeated:
+            jobs.requeue(job)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
 
@@ -351,7 +353,7 @@ def _finish(experiment: Experiment, candidate: str) -> None:
 def find_idle() -> list[Experiment]:
     """Running experiments without a queued or running job: they need an advance job."""
     working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
-    working = working.exclude(kind=Job.Kind.FILM, request__status=Request.Status.DONE)  # nothing waits for these clips
+    working = working.exclude(kind__in=CLIP_KINDS, request__status=Request.Status.DONE)  # nothing waits for these clips
     running = Experiment.objects.filter(status=Experiment.Status.RUNNING, paused=False)
     return list(running.exclude(pk__in=working.values("experiment")))
 

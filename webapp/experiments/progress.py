@@ -17,7 +17,8 @@ from webapp.experiments.courses import (
     follow_known_course,
     follow_own_pace,
 )
-from webapp.experiments.durations import STEP_JOBS, Known, measure_step, read_courses
+from webapp.experiments.durations import Known, measure_step, read_courses
+from webapp.experiments.job_kinds import COMPUTING_KINDS, JOB_KINDS, list_kinds
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Job
 from webapp.experiments.progress_state import State, read_states
@@ -25,7 +26,6 @@ from webapp.experiments.promises import GRACE_SECONDS, SHORT_SECONDS, Promise
 
 SHARES = {"writing": 0.05, "training": 0.85, "filming": 0.10}
 """Assumed shares of a round's wait before they were measured."""
-STEP_OF_JOB: dict[str, str] = {kind: step for step, (kind, _) in STEP_JOBS.items()}
 JUDGEMENT_BY_PHASE = {kind.judgement.phase: kind.judgement for kind in KINDS.values() if kind.judgement}
 """By phase, the judgement that people are asked for."""
 ANSWERING, ANSWERING_TEXT = "answering", "waiting for people to answer pairs"
@@ -141,7 +141,7 @@ def _find_late_reason(state: State) -> str:
         return "restarted"
     since = state.now - held_up.LASTING  # the moments between two jobs change no words
     working = Q(status=Job.Status.RUNNING, started_at__lt=since) | Q(status=Job.Status.DONE, finished_at__gt=since)
-    busy = Job.objects.filter(working, kind__in=(Job.Kind.TRAIN, Job.Kind.FILM))
+    busy = Job.objects.filter(working, kind__in=COMPUTING_KINDS)
     return "busy" if busy.exclude(experiment=state.experiment).exists() else ""
 
 
@@ -179,9 +179,7 @@ def _find_step(state: State) -> str:
     """
     step = KINDS[state.request.kind].step if state.request else "asking"
     if step == "training":
-        if state.job and state.job.kind == Job.Kind.ANSWER:
-            return "asking"
-        return "filming" if state.job and state.job.kind in (Job.Kind.FILM, Job.Kind.PAIRS) else step
+        return state.job.info.step if state.job else step
     if state.trained and not _awaits_next(state):
         return step
     return "writing" if state.experiment.writes else "training"
@@ -259,11 +257,11 @@ def _estimate_step(state: State, expected: float | None, courses: Sequence[Cours
 
 def _estimate_queue(job: Job, now: datetime, known: Known) -> float | None:
     """Seconds until a worker is free for this queued job; None if a job before it was never measured."""
-    kinds = [kind for kind, queue in Job.QUEUES.items() if queue == job.queue and kind in STEP_OF_JOB]
+    kinds = [kind for kind in list_kinds(job.queue) if JOB_KINDS[kind].measured]
     ahead = Job.objects.filter(kind__in=kinds, status__in=(Job.Status.QUEUED, Job.Status.RUNNING), pk__lt=job.pk)
     total, workers = 0.0, 0
     for other in ahead.filter(cancel=False).exclude(experiment__paused=True).select_related("experiment"):
-        step = STEP_OF_JOB[other.kind]
+        step = other.info.step
         usual = measure_step(other.experiment, step, known)
         seconds = _estimate_job(other, now, usual, read_courses(other.experiment, step, known))
         if seconds is None:
@@ -301,14 +299,14 @@ def _read_candidates(experiment: Experiment, iteration: int, job: Job | None) ->
     """The written candidates of a round."""
     rows = Candidate.objects.filter(iteration__experiment=experiment, iteration__number=iteration)
     rows = rows.exclude(status=Candidate.Status.ASIDE).select_related("iteration").prefetch_related("clips")
-    progress = read_candidate_progress(job) if job and job.kind == Job.Kind.TRAIN else {}
+    progress = read_candidate_progress(job) if job else {}
     return tuple(_build_candidate(row, progress.get(row.key, {})) for row in rows)
 
 
 def read_candidate_progress(job: Job) -> dict[str, dict[str, object]]:
-    """The last progress of each candidate of a training, by id."""
-    candidates = job.request.payload["candidates"] if job.request else []
-    return {candidates[entry["index"]]["id"]: entry for entry in job.progress.get("candidates", ())}
+    """The last progress of each candidate, by id; only trainings report any."""
+    reported = job.progress.get("candidates", ())
+    return {job.request.payload["candidates"][entry["index"]]["id"]: entry for entry in reported if job.request}
 
 
 def _build_candidate(row: Candidate, progress: dict[str, object]) -> CandidateState:

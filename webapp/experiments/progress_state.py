@@ -14,9 +14,6 @@ from django.utils import timezone
 from llm.records import TRIED
 from webapp.experiments.models import Experiment, Iteration, Job, Request
 
-OF_SESSIONS = (Job.Kind.PAIRS, Job.Kind.ANSWER)
-"""Jobs between two slices of one training, whose own job is older and is queued again."""
-
 
 @dataclass(frozen=True)
 class State:
@@ -83,13 +80,13 @@ def read_states(experiments: Sequence[Experiment]) -> list[State]:
 
 def _find_job(request: Request) -> Job | None:
     """The request's newest job, except those for early clips, and for pairs that are filmed."""
-    jobs = [job for job in request.jobs.all() if job.kind != Job.Kind.FILM or job.percent == 100]
-    jobs = [job for job in jobs if job.kind not in OF_SESSIONS or job.status != Job.Status.DONE]
+    jobs = [job for job in request.jobs.all() if not job.films_early]
+    jobs = [job for job in jobs if not job.info.of_session or job.status != Job.Status.DONE]
     return max(jobs, key=lambda job: job.pk, default=None)
 
 
 def _find_training(request: Request | None) -> Job | None:
-    done = [job for job in request.jobs.all() if job.kind == Job.Kind.TRAIN] if request else []
+    done = [job for job in request.jobs.all() if job.info.trains] if request else []
     return done[0] if done and done[0].status == Job.Status.DONE else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from webapp.experiments.job_kinds import PROMISED_KINDS
 from webapp.experiments.models import Job
 
 FIRST_PAUSE, PAUSE_SHARE = 5.0, 0.05
@@ -18,8 +19,6 @@ SHORT_SECONDS = 60.0
 """A promise below this that is taken back was the last of its kind: "less than a minute" is not said twice."""
 GRACE_SECONDS = 5.0
 """So long after the promised moment pages say that it takes longer."""
-PROMISED = (Job.Kind.WRITE, Job.Kind.TRAIN, Job.Kind.FILM)
-"""The jobs that the videos, or the answers, of a round wait for."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,14 @@ def find_promise(job: Job) -> Promise | None:
     if job.request is None:
         return None
     same = {"experiment": job.experiment_id, "request__payload__iteration": job.request.payload["iteration"]}
-    jobs = Job.objects.filter(pk__lt=job.pk, kind__in=PROMISED, **same).exclude(estimates=[])
+    jobs = Job.objects.filter(pk__lt=job.pk, kind__in=PROMISED_KINDS, **same).exclude(estimates=[])
     before = jobs.order_by("-pk").first()
     return read_promises(before)[-1] if before else None
 
 
 def is_due(job: Job, now: datetime) -> bool:
     """Whether the job's promise should be renewed, by the database's clock."""
-    if job.kind not in PROMISED or (job.kind == Job.Kind.FILM and job.percent < 100):
+    if not job.info.promised or job.films_early:
         return False
     if not job.estimates:
         return True

@@ -22,6 +22,7 @@ from webapp.bench.experiments.round_cards import Card, Round, read_rounds
 from webapp.comparisons import experiment_results
 from webapp.experiments import figures, held_up, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
+from webapp.experiments.job_kinds import list_kinds
 from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
 from webapp.experiments.pairs import asks_people, asks_vision, warn_of_teacher
@@ -196,11 +197,6 @@ class ExperimentOverview:
         return [_name_step(request) for request in done.filter(Q(result=None) | Q(result__isnull=True))]
 
     @property
-    def asks(self) -> bool:
-        """Whether a model is being asked, or waits to be."""
-        return any(job.kind == Job.Kind.ASK for job in self.jobs)
-
-    @property
     def nobody_works(self) -> bool:
         """Whether work has waited for long and no worker took any of it."""
         if not self.jobs or self.experiment.paused or self.queued_before or self.busy or self.held_up:
@@ -245,6 +241,6 @@ def _count_queued_before(jobs: tuple[Job, ...]) -> int:
     waiting = [job for job in jobs if job.status == Job.Status.QUEUED]
     if not waiting or any(job.status == Job.Status.RUNNING for job in jobs):
         return 0
-    kinds = [kind for kind, queue in Job.QUEUES.items() if queue == waiting[0].queue]
+    kinds = list_kinds(waiting[0].queue)
     others = Job.objects.filter(status__in=ACTIVE, kind__in=kinds, id__lt=waiting[0].pk)
     return others.exclude(experiment=waiting[0].experiment_id).count()

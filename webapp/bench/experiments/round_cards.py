@@ -11,6 +11,7 @@ from webapp.base import charts
 from webapp.bench.experiments.reused_trainings import ReusedTraining
 from webapp.experiments import progress
 from webapp.experiments.candidates import describe_ties, group_tied
+from webapp.experiments.job_kinds import IMPORTANCE
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
 from webapp.experiments.pairs import find_open_session
@@ -103,18 +104,15 @@ class Round:
     @property
     def job(self) -> Job | None:
         """The job that people wait for: training rather than the films that follow it."""
-        order = ("train", "write", "ask", "film", "pairs", "answer")
-        return min(self.jobs, key=lambda job: order.index(job.kind), default=None)
+        return min(self.jobs, key=lambda job: IMPORTANCE[job.kind], default=None)
 
     @property
     def activity(self) -> str:
         """What that job does, in a word: films of a round are also made once it is done."""
         if self.job is None or self.job.request is None or self.job.status != Job.Status.RUNNING:
             return self.phase
-        if self.job.kind in (Job.Kind.FILM, Job.Kind.PAIRS):
-            return "filming"
-        if self.job.kind == Job.Kind.ANSWER:
-            return "asking about pairs"
+        if self.job.info.activity:
+            return self.job.info.activity
         kind = KINDS[self.job.request.kind]
         return "judging" if kind.judgement else kind.phase
 
@@ -124,7 +122,7 @@ class Round:
         if self.job is None or self.job.status != Job.Status.RUNNING:
             return None
         filmed, ordered = self.clips_filmed
-        if self.job.kind == Job.Kind.FILM and ordered:
+        if self.job.info.films_clips and ordered:
             return filmed / ordered
         fraction = self.job.progress.get("fraction")
         return None if fraction is None else float(fraction)
@@ -222,7 +220,7 @@ def _read_steps(
 
 def _read_fractions(jobs: Iterable[Job]) -> dict[str, float]:
     """How far each candidate's training is, by its id."""
-    entries = [progress.read_candidate_progress(job) for job in jobs if job.kind == Job.Kind.TRAIN]
+    entries = [progress.read_candidate_progress(job) for job in jobs]
     return {key: float(str(entry["fraction"])) for job_entries in entries for key, entry in job_entries.items()}
 
 

@@ -27,6 +27,7 @@ from webapp.bench.experiments.run_columns import (
     sort_key,
 )
 from webapp.bench.experiments.run_filters import RunFilterForm, shorten_address
+from webapp.experiments.job_kinds import IMPORTANCE
 from webapp.experiments.models import Experiment, Job
 from webapp.experiments.promises import read_promises
 
@@ -203,10 +204,9 @@ def _count_left(job: Any) -> float | None:
 def find_running_jobs(experiments: Iterable[int]) -> dict[int, Job]:
     """The running job of each experiment that people wait for, by experiment; `read_at` is now."""
     running = Job.objects.filter(experiment__in=experiments, status=Job.Status.RUNNING).annotate(read_at=Now())
-    order = {"train": 2, "film": 1}
     found: dict[int, Job] = {}
     for job in running.order_by("id"):
         known = found.get(job.experiment_id)
-        if known is None or order.get(job.kind, 0) >= order.get(known.kind, 0):
+        if known is None or IMPORTANCE[job.kind] <= IMPORTANCE[known.kind]:
             found[job.experiment_id] = job
     return found

@@ -11,6 +11,7 @@ from webapp.base import logs
 from webapp.experiments import leases, loop, prompt_sets
 from webapp.experiments.execute import answer_pairs, ask, film, film_pairs, perform, rate, train, write
 from webapp.experiments.execute.run import run as test
+from webapp.experiments.job_kinds import LLM
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Job
 
@@ -36,14 +37,11 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "perform": perform.perform,
     "rate": rate.rate,
 }
-"""By `Kind.executor` (webapp.experiments.kinds); four kinds of jobs belong to no kind of request."""
-WITHOUT_REQUEST = (Job.Kind.ADVANCE, Job.Kind.FILM, Job.Kind.PAIRS, Job.Kind.ANSWER)
+"""By `Kind.executor` (webapp.experiments.kinds); by the job's kind where it answers no request."""
 
 
 def find_executor(job: Job) -> Callable[[leases.Lease], None]:
-    return EXECUTORS[
-        job.kind if job.kind in WITHOUT_REQUEST or job.request is None else KINDS[job.request.kind].executor
-    ]
+    return EXECUTORS[KINDS[job.request.kind].executor if job.request and job.info.answers_request else job.kind]
 
 
 def run_job(job_id: int, report: Callable[[dict[str, Any]], None] | None = None) -> bool:
@@ -61,8 +59,7 @@ def run_job(job_id: int, report: Callable[[dict[str, Any]], None] | None = None)
 def execute(lease: leases.Lease) -> None:
     """Do the job, in the words that its experiment chose for its language models."""
     experiment = lease.job.experiment
-    asks = lease.job.queue == Job.QUEUES[Job.Kind.ASK]
-    if asks and (reason := prompt_sets.explain_misfit(experiment)):
+    if lease.job.queue == LLM and (reason := prompt_sets.explain_misfit(experiment)):
         lease.fail(reason)
         return
     with prompt_sets.use_chosen_prompts(experiment):

@@ -8,6 +8,8 @@ from typing import Any
 from django.db import models
 
 from llm.backend import MODEL_LETTERS
+from trainer.records import FINAL
+from webapp.experiments.job_kinds import JOB_KINDS, JobKind
 from webapp.experiments.models.experiment import Candidate, Experiment
 
 
@@ -66,7 +68,10 @@ class Request(models.Model):
 
 
 class Job(models.Model):
-    """Work for a worker, with its lease, heartbeat, attempts and cancellation."""
+    """Work for a worker, with its lease, heartbeat, attempts and cancellation.
+
+    What differs between its kinds stands in webapp.experiments.job_kinds.
+    """
 
     class Kind(models.TextChoices):
         ADVANCE = "advance"
@@ -76,9 +81,9 @@ class Job(models.Model):
         TRAIN = "train"
         FILM = "film"
         PAIRS = "pairs"
-        """Films the segments of a session's pairs; its percent is the session's number."""
+        """Films the segments of a session's pairs."""
         ANSWER = "answer"
-        """Has a vision model answer these pairs; its percent is the session's number, too."""
+        """Has a vision model answer these pairs."""
         PERFORM = "perform"
         """Records episodes of a policy that another experiment trained; a film job follows."""
 
@@ -91,11 +96,6 @@ class Job(models.Model):
 
     NO_SPACE, STORE_AWAY = "No disk space on", "Waits for the store:"
     """How the error of a queued job begins that waits for something outside of Prefine."""
-    QUEUES = {"advance": "llm", "write": "llm", "ask": "llm", "train": "train", "film": "film"} | {
-        "pairs": "film",
-        "answer": "llm",
-        "perform": "film",
-    }
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="jobs")
     request = models.ForeignKey(Request, null=True, on_delete=models.CASCADE, related_name="jobs")
@@ -145,7 +145,16 @@ class Job(models.Model):
 
     @property
     def queue(self) -> str:
-        return self.QUEUES[self.kind]
+        return self.info.queue
+
+    @property
+    def info(self) -> JobKind:
+        return JOB_KINDS[self.kind]
+
+    @property
+    def films_early(self) -> bool:
+        """Whether it films policies in mid-training: nothing waits for these clips."""
+        return self.info.films_clips and self.percent < FINAL
 
 
 class Run(models.Model):
