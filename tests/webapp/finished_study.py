@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.apps import apps
+from django.db.models import Model
 from django.test import override_settings
 from django.utils import timezone
 
 from tests.webapp import bench_rows, fake_workers, questionnaire_rows, rows
 from tests.webapp.saved_rows import put_back
 from webapp.archive import retention
-from webapp.archive.rules import list_own_models
 from webapp.audit import record
 from webapp.experiments import loop
 from webapp.experiments.models import Clip, Experiment, Job, LanguageModel, ModelCall, PromptSet, Request, Run
@@ -219,6 +219,12 @@ def secrets_of(study: Study) -> set[str]:
 
 def experiments_of(study: Study) -> list[Experiment]:
     return list(Experiment.objects.filter(assignments__participant__study=study).distinct().order_by("pk"))
+
+
+def list_own_models() -> list[type[Model]]:
+    """Every model of Prefine, in the order of the apps."""
+    own = (config for config in apps.get_app_configs() if config.name.startswith("webapp."))
+    return [model for config in own for model in config.get_models()]
 
 
 def empty_database() -> None:

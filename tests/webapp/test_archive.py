@@ -13,7 +13,7 @@ from tests.webapp import finished_study
 from tests.webapp.exports import read_all, rows_of, write_export
 from webapp.archive import dictionary, importer, json_shapes
 from webapp.archive.models import Origin
-from webapp.archive.rules import Rule, Table, keep, list_fields, list_own_models
+from webapp.archive.rules import Rule, Table, keep
 from webapp.archive.tables import OMITTED, TABLES
 from webapp.votes.models import Poll
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 def list_undecided(tables, left):
     """Models and fields without a decision, and decisions about models and fields that do not exist."""
     found = []
-    for model in list_own_models():
+    for model in finished_study.list_own_models():
         name = model._meta.label
         table = tables.get(name)
         if table is None and name not in left:
@@ -31,14 +31,14 @@ def list_undecided(tables, left):
         elif table is not None and name in left:
             found.append(f"{name}: decided twice")
         elif table is not None:
-            there = {field.name for field in list_fields(model)}
+            there = {field.name for field in model._meta.concrete_fields if not field.primary_key}
             found += [
                 f"{name}.{field}: decide whether an export holds it" for field in sorted(there - set(table.columns))
             ]
             found += [f"{name}.{field}: is no field" for field in sorted(set(table.columns) - there)]
         if model._meta.many_to_many:
             found.append(f"{name}: exports know no many-to-many fields; use a model between")
-    known = {model._meta.label for model in list_own_models()}
+    known = {model._meta.label for model in finished_study.list_own_models()}
     return found + [f"{name}: is no model" for name in sorted({*tables, *left} - known)]
 
 
@@ -79,8 +79,8 @@ class TestDecisions:
         """Deletion goes by these declarations."""
         persons = {"studies.Participant"} | {d.model for d in (*TABLES.values(), *OMITTED.values()) if d.person}
         persons -= {"experiments.Experiment"}
-        for model in list_own_models():
-            links = {field.related_model._meta.label for field in list_fields(model) if field.is_relation}
+        for model in finished_study.list_own_models():
+            links = {field.related_model._meta.label for field in model._meta.concrete_fields if field.is_relation}
             if links & (persons - {"studies.Assignment"}) and model._meta.label != "studies.Participant":
                 decision = TABLES.get(model._meta.label) or OMITTED[model._meta.label]
                 assert decision.person, f"{decision.model}: declare whose its rows are (person=...)"

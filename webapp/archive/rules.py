@@ -121,15 +121,3 @@ class Omitted:
     @property
     def cls(self) -> type[Model]:
         return apps.get_model(self.model)
-
-
-def list_own_models() -> list[type[Model]]:
-    """Every model of Prefine, in the order of the apps."""
-    return [
-        model for config in apps.get_app_configs() if config.name.startswith("webapp.") for model in config.get_models()
-    ]
-
-
-def list_fields(model: type[Model]) -> list[Field[Any, Any]]:
-    """All fields but the primary key."""
-    return [field for field in model._meta.concrete_fields if not field.primary_key]
