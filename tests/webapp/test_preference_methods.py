@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -152,7 +153,7 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
     for address in (f"/bench/{row.public_id}/", f"/bench/{row.public_id}/1-1/"):
         page = html(staff.get(address))
         assert "No program: this policy learned its reward from 49 answers about pairs of its segments." in page
-        assert "Reward model by session" in page and "<td>75%</td>" in page and "<td>42</td>" in page
+        assert "Reward model by session" in page and ">75%</td>" in page and ">42</td>" in page
         for words in ("writer:", "Conversation", "conversation", "<h2>Code", "Retrain the winner", "Next round"):
             assert words not in page
     page = html(staff.get(f"/bench/{row.public_id}/"))
@@ -171,7 +172,7 @@ def test_a_page_counts_the_answers_that_were_not_trusted(staff: Client) -> None:
     sessions = [{**session, **SORTED} for session in row.winner.sessions]
     Candidate.objects.update(sessions=sessions)
     page = html(staff.get(address))
-    assert "Turned round" in page and "<td>5</td><td>3</td>" in page
+    assert "Turned round" in page and re.search(r">5</td><td[^>]*>3</td>", page)
 
 
 @pytest.mark.slow

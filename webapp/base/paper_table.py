@@ -37,6 +37,11 @@ class Table:
         return [[_format_cell(value) for value in row] for row in self.rows]
 
     @property
+    def labelled_texts(self) -> list[list[tuple[str, str]]]:
+        """The rows as pages print them, each cell with its column's name before it."""
+        return [list(zip(self.columns, row, strict=True)) for row in self.texts]
+
+    @property
     def numeric(self) -> list[bool]:
         """For each column whether it holds numbers and is aligned to the right."""
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
