@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 
 def find_name(kind: str, text: str, known: Collection[str], owner: str = "") -> str:
-    """The known name that `text` means. Raises ValueError with the nearest name and all of them."""
+    """The known name that `text` means. Raises ValueError with the nearest name, or all of them."""
     name = match_name(text, known)
     if name is None:
         raise ValueError(describe_unknown(kind, text, known, owner))
@@ -23,9 +23,11 @@ def match_name(text: str, known: Collection[str]) -> str | None:
 
 
 def describe_unknown(kind: str, text: str, known: Collection[str], owner: str = "") -> str:
-    """The message about an unknown name: the known ones, which are those of `owner` if it is given, and the nearest."""
+    """The message about an unknown name: the nearest known one, or, where none is near, all of them. They are those
+    of `owner` if it is given.
+    """
     of = f" of {owner}" if owner else ""
-    return f"unknown {kind} {text!r}{of}; known: {', '.join(known)}{suggest_name(text, known)}"
+    return f"unknown {kind} {text!r}{of}" + (suggest_name(text, known) or f"; known: {', '.join(known)}")
 
 
 def suggest_name(text: str, known: Collection[str]) -> str:

@@ -30,6 +30,7 @@ from typing import Any
 
 from simulation import catalog
 from simulation.catalog import AnyPreset, SacPreset
+from simulation.names import describe_unknown
 from trainer.preferences.settings import Preferences, require_sound
 
 WARM = "warm.pt"
@@ -252,7 +253,7 @@ def apply_overrides(preset: AnyPreset, overrides: dict[str, float | int]) -> Any
     numbers = {name: kind for name, kind in numbers.items() if kind in (int, float)}
     for name, value in overrides.items():
         if name not in numbers:
-            raise ValueError(f"unknown override {name!r}; known: {', '.join(numbers)}")
+            raise ValueError(describe_unknown("override", name, numbers))
         if numbers[name] is int and (value != int(value) or value < 1):
             raise ValueError(f"override {name}={value}: a whole number of at least 1 is needed")
     return replace(preset, **{name: numbers[name](value) for name, value in overrides.items()})

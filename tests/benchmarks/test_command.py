@@ -52,7 +52,7 @@ def test_it_says_how_long_a_program_took_last_time(monkeypatch, tmp_path, capsys
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["stepings"], "unknown benchmark 'stepings'; known: bias, bridge, "),
+        (["stepings"], "unknown benchmark 'stepings'. Did you mean stepping?"),
         (["filming", "--tasks", "Atn"], "unknown task 'Atn'"),
     ],
 )

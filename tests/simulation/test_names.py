@@ -17,9 +17,11 @@ def test_names_that_differ_by_case_alone_are_told_apart():
     assert match_name("AB", ["a_b", "A-B"]) is None
 
 
-def test_an_unknown_name_gets_the_known_ones_and_the_nearest():
-    with pytest.raises(ValueError, match=r"^unknown preset 'qick' of Ant; known: quick, paper\. Did you mean quick\?$"):
+def test_an_unknown_name_gets_the_nearest_or_the_known_ones():
+    with pytest.raises(ValueError, match=r"^unknown preset 'qick' of Ant\. Did you mean quick\?$"):
         find_name("preset", "qick", ["quick", "paper"], "Ant")
+    with pytest.raises(ValueError, match=r"^unknown preset 'fast' of Ant; known: quick, paper$"):
+        find_name("preset", "fast", ["quick", "paper"], "Ant")
     assert suggest_name("magic", ["icpl", "rf_agent"]) == ""
 
 

@@ -50,9 +50,9 @@ def test_overrides_replace_fields_of_the_preset():
 @pytest.mark.parametrize(
     ("job", "message"),
     [
-        (TrainJob("Antt", ("",)), "unknown task 'Antt'; known: .*Ant"),
+        (TrainJob("Antt", ("",)), "unknown task 'Antt'. Did you mean Ant?"),
         (TrainJob("Ant", ("",), preset="fast"), "unknown preset 'fast' of Ant; known: quick"),
-        (TrainJob("Ant", ("",), overrides={"iteration": 3}), "unknown override 'iteration'; known: worlds"),
+        (TrainJob("Ant", ("",), overrides={"iteration": 3}), "unknown override 'iteration'. Did you mean iterations?"),
         (TrainJob("Ant", ("",), overrides={"hidden": 3}), "unknown override 'hidden'"),
         (TrainJob("Ant", ("",), overrides={"iterations": 0}), "iterations=0: a whole number of at least 1"),
         (TrainJob("Ant", ("",), overrides={"epochs": 1.5}), "epochs=1.5: a whole number"),

@@ -67,7 +67,7 @@ def test_every_reward_is_trained_with_each_seed_by_the_chosen_algorithm(tmp_path
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--task", "Cartpol"], "unknown task 'Cartpol'; known: AllegroHand, Ant, "),
+        (["--task", "Cartpol"], "unknown task 'Cartpol'. Did you mean Cartpole?"),
         (["--task", "Cartpole", "--override", "iterations"], "--override iterations: give a name and a number"),
     ],
 )

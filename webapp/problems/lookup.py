@@ -33,12 +33,12 @@ def _list_names() -> list[str]:
 
 
 def find_problem(name: str) -> Problem:
-    """The problem of this name. Raises ValueError, which lists the names that exist."""
+    """The problem of this name. Raises ValueError, which says the nearest name, or all names."""
     found = Problem.objects.filter(name=name).first()
     if found is None:
         problems = ", ".join(Problem.objects.values_list("name", flat=True)) or NO_PROBLEMS
-        known = f"robots: {', '.join(catalog.tasks())}; problems: {problems}"
-        raise ValueError(f"unknown task {name!r}; {known}{names.suggest_name(name, _list_names())}")
+        known = f"; robots: {', '.join(catalog.tasks())}; problems: {problems}"
+        raise ValueError(f"unknown task {name!r}{names.suggest_name(name, _list_names()) or known}")
     return found
 
 
