@@ -2,6 +2,21 @@
 // requests that fail.
 "use strict";
 
+/** The <details> of a part by id, or by the words of their summary. */
+const readFolds = (part) => {
+  const times = new Map(), folds = new Map();
+  for (const one of part.querySelectorAll("details")) {
+    const name = one.id || one.querySelector("summary").textContent.trim(), nth = (times.get(name) || 0) + 1;
+    times.set(name, nth);
+    folds.set(`${nth} ${name}`, one);
+  }
+  return folds;
+};
+/** Has the <details> of a new part stand open or shut as those that were read from the old one. */
+const keepFolds = (before, part) => {
+  for (const [name, one] of readFolds(part)) if (before.has(name)) one.open = before.get(name).open;
+};
+
 (() => {
   const ago = (seconds) => {
     if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s ago`;
@@ -74,7 +89,13 @@
   });
   // A page stays open for hours: messages of success go after 12 seconds.
   setTimeout(() => { for (const said of document.querySelectorAll(".messages .success")) said.remove(); }, 12000);
-  // A part that refreshes by itself keeps its scroll position.
+  // A part that refreshes by itself keeps what stands open in it, and its scroll position.
+  const folds = new Map();
+  for (const event of ["htmx:beforeSwap", "htmx:oobBeforeSwap"]) document.addEventListener(event, ({ detail }) => folds.set(detail.target.id, readFolds(detail.target)));
+  for (const event of ["htmx:afterSwap", "htmx:oobAfterSwap"]) document.addEventListener(event, ({ detail }) => {
+    const part = document.getElementById(detail.target?.id); // one that comes from the browser's history has no target
+    if (part && folds.has(part.id)) keepFolds(folds.get(part.id), part);
+  });
   const scrolled = new Map();
   document.addEventListener("htmx:beforeSwap", () => {
     for (const part of document.querySelectorAll("[data-keep-scroll]")) scrolled.set(part.id, part.scrollTop);

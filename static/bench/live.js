@@ -62,21 +62,17 @@ document.addEventListener("DOMContentLoaded", () => {
     if (again) { again = false; refresh(); } else schedule();
   });
 
-  // What a swap would lose: where the log was scrolled to, which <details> stood open.
-  let kept = { scroll: 0, open: [] };
+  // A swap would lose where the log was scrolled to.
+  let scroll = 0;
   document.addEventListener("htmx:oobBeforeSwap", (event) => {
     const log = event.detail.target.querySelector(".log");
-    if (log) kept.scroll = log.scrollTop;
-    const details = [...event.detail.target.querySelectorAll("details")];
-    kept.open = details.map((detail) => detail.open);
+    if (log) scroll = log.scrollTop;
   });
   document.addEventListener("htmx:oobAfterSwap", (event) => {
-    const place = document.getElementById(event.detail.target.id);
-    if (!place) return;
-    const log = place.querySelector(".log");
-    if (log) log.scrollTop = kept.scroll;
-    if (log) offer([...log.querySelectorAll(".kind")].map((kind) => kind.textContent));
-    place.querySelectorAll("details").forEach((detail, i) => { if (kept.open[i]) detail.open = true; });
+    const log = document.getElementById(event.detail.target.id)?.querySelector(".log");
+    if (!log) return;
+    log.scrollTop = scroll;
+    offer([...log.querySelectorAll(".kind")].map((kind) => kind.textContent));
   });
 
   const filter = document.getElementById("log-filter");

@@ -47,7 +47,9 @@
     document.title = page.title;
     for (const part of document.querySelectorAll("[data-fresh]")) {
       const now = page.getElementById(part.id);
-      if (now && now.innerHTML !== part.innerHTML) part.replaceWith(now);
+      if (!now) continue;
+      keepFolds(readFolds(part), now);
+      if (now.innerHTML !== part.innerHTML) part.replaceWith(now);
     }
     showLanguages();
   }

@@ -102,6 +102,26 @@ def test_the_page_follows_without_a_reload_and_the_panel_stays_open(site, experi
     assert page.evaluate("window.untouched && document.getElementById('panel').open")
 
 
+COMPARISON = """
+from webapp.comparisons.models import Comparison
+plan = {"tasks": ["Cartpole"], "methods": ["icpl"], "candidates": 6, "experiments": 2}
+out["comparison"] = str(Comparison.objects.create(name="C", status="running", **plan).public_id)
+"""
+
+
+def test_what_is_folded_stays_folded_in_a_part_that_refreshes(site, bench, page):
+    page.goto(f"{bench}comparisons/{site.python(COMPARISON)['comparison']}/")
+    table = page.get_by_role("region", name="Table of experiments")
+    page.get_by_text("2 planned").click()
+    expect(table).to_be_hidden()
+    page.evaluate("document.getElementById('comparison').dataset.old = 'yes'")
+    page.evaluate(
+        "htmx.ajax('GET', location.pathname, {source: '#comparison', target: '#comparison', swap: 'outerHTML'})"
+    )
+    expect(page.locator("#comparison:not([data-old])")).to_be_visible()
+    expect(table).to_be_hidden()
+
+
 def test_cancel_asks_first_and_says_what_it_does(experiment, page):
     page.goto(experiment)
     page.get_by_role("link", name="Cancel", exact=True).click()

@@ -82,6 +82,17 @@ def test_what_is_typed_into_a_draft_is_saved_without_a_button(site, open_page):
     expect(saved).to_contain_text("Prefine does not answer")
 
 
+def test_what_stands_open_stays_open_when_a_draft_is_saved(site, open_page):
+    page = open_page()
+    page.goto(f"{site.url}/bench/studies/{site.python(DRAFT)['study']}/setup/people/")
+    page.get_by_role("radio", name="Prolific").check()
+    page.get_by_role("button", name="Propose a code for every outcome at Prolific").click()
+    page.get_by_text("Type and action of each code there").click()
+    page.locator("[name=quota]").fill("31")
+    expect(page.locator("#at-prolific")).to_contain_text("Places: 31")
+    expect(page.get_by_role("region", name="Codes at Prolific")).to_be_visible()
+
+
 def test_a_start_is_offered_for_the_tasks_that_have_it_alone(site, open_page):
     page = open_page()
     page.goto(f"{site.url}/bench/studies/{site.python(DRAFT)['study']}/setup/compare/")
