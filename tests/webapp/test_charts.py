@@ -227,6 +227,16 @@ def test_names_stand_at_the_ends_of_quiet_lines_and_not_over_each_other():
     assert heights == [heights[0], heights[0] + 12, heights[0] + 24]
 
 
+@pytest.mark.parametrize("width", [640, 300])
+def test_names_at_the_ends_of_many_lines_stay_beside_the_plot(width):
+    lines = tuple(Series(f"no. {n}", (0.0, 1.0), (5.0, n / 10), quiet=True) for n in range(40))
+    root = ElementTree.fromstring(charts.inline_svg(Chart("c", "c", "x", "y", lines, names="ends"), width))
+    heights = [float(text.attrib["y"]) for text in root.iter(f"{SVG}text") if (text.text or "").startswith("no.")]
+    bottom = max(float(line.attrib["y1"]) for line in root.iter(f"{SVG}line") if line.get("class") == "grid")
+    assert len(heights) == 40 and min(heights) > 10 and max(heights) <= bottom
+    assert all(later - earlier >= 12 for earlier, later in zip(heights, heights[1:], strict=False))
+
+
 def test_a_legend_names_few_lines_and_leaves_many_quiet_ones_out():
     def names(people):
         lines = [Series(f"P{n}", (0.0,), (1.0,), quiet=True) for n in range(people)]

@@ -15,6 +15,8 @@ MARKERS = ("circle", "square", "triangle", "diamond", "cross", "ring")
 INK, GREY = "#1c1d1f", "#a3a39d"
 MANY = 24
 """A line of more points has no markers."""
+NAME_HEIGHT = 12
+"""Pixels that the name at the end of a line takes."""
 
 
 @dataclass(frozen=True)
@@ -168,17 +170,22 @@ def _boxes(series: Series, style: Style, frame: Frame) -> Iterator[str]:
 
 
 def _names_at_ends(lines: Sequence[Series], frame: Frame, above: bool) -> Iterator[str]:
-    """Each beside the last point of its line, or above it, and below the name before it."""
+    """Each beside the last point of its line, or above it, below the name before it, and not below the plot."""
     ends = []
     for series in lines:
         known = [(x, y) for x, y in zip(series.x, series.y, strict=True) if y is not None]
         if known:
             ends.append((frame.at(*known[-1])[1], series.name))
-    lowest = 0.0
-    for y, name in sorted(ends):
-        lowest = max(y - 4 if above else y + 3, lowest + 12)
-        place = f'x="{frame.right:.1f}" text-anchor="end"' if above else f'x="{frame.right + 4:.1f}"'
-        yield f'<text {place} y="{lowest:.1f}">{escape(name)}</text>'
+    ends.sort()
+    heights, lowest, highest = [], 0.0, frame.bottom + NAME_HEIGHT
+    for y, _ in ends:
+        lowest = max(y - 4 if above else y + 3, lowest + NAME_HEIGHT)
+        heights.append(lowest)
+    for i in reversed(range(len(ends))):
+        heights[i] = highest = min(heights[i], highest - NAME_HEIGHT)
+    place = f'x="{frame.right:.1f}" text-anchor="end"' if above else f'x="{frame.right + 4:.1f}"'
+    for height, (_, name) in zip(heights, ends, strict=True):
+        yield f'<text {place} y="{height:.1f}">{escape(name)}</text>'
 
 
 def _marker(at: tuple[float, float], style: Style, title: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from webapp.base.charts.figure import Chart
-from webapp.base.charts.marks import choose_spacing, draw_all, draw_sample, style_all
+from webapp.base.charts.marks import NAME_HEIGHT, choose_spacing, draw_all, draw_sample, style_all
 from webapp.base.charts.scales import Frame, number, text_width, ticks
 from webapp.base.charts.tables import to_columns
 
@@ -66,10 +66,11 @@ def legend(chart: Chart) -> list[tuple[str, str]]:
 
 
 def _height(chart: Chart, width: int, height: int, top: int) -> int:
-    """Rows of a forest plot, and slanted names, take what they need."""
+    """Rows of a forest plot, slanted names, and names at the ends of lines take what they need."""
     if chart.sideways:
         return top + (ROW + _above(width)) * len(chart.categories) + _bottom(chart, width)
-    return height + _bottom(chart, width) - BOTTOM
+    names = sum(series.quiet for series in chart.series) if chart.names == "ends" else 0
+    return max(height - BOTTOM, top + NAME_HEIGHT * names) + _bottom(chart, width)
 
 
 def _document(width: int, height: int, title: str, body: str) -> str:
