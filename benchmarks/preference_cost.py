@@ -28,8 +28,8 @@ from simulation import catalog
 from trainer import launch
 from trainer.lockstep import Lockstep
 from trainer.preferences import exchange
+from trainer.preferences.algorithms import METHODS, Preferences
 from trainer.preferences.learning import PreferenceTraining
-from trainer.preferences.settings import METHODS, Preferences
 from trainer.process import EXIT_WAITS
 from trainer.records import TrainJob, read_progress, shard_folder
 

@@ -22,8 +22,8 @@ from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
 from trainer.estimates import estimate_mean
-from trainer.preferences.sessions import read_sessions
-from trainer.preferences.settings import METHODS, TRUTHS, Preferences
+from trainer.preferences.algorithms import METHODS, TRUTHS, Preferences
+from trainer.preferences.session_figures import read_sessions
 from trainer.records import CandidateResult, TrainJob, read_result
 
 BASELINES = ("prefppo", "pebble", "surf", "qpa")

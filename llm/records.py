@@ -135,7 +135,7 @@ class Pairs:
     """
 
     method: str
-    """The algorithm that learns: a name in trainer.preferences.settings.METHODS."""
+    """The algorithm that learns: a name in trainer.preferences.algorithms.METHODS."""
     queries: int
     """Answers in all."""
     truth: str

@@ -1,6 +1,7 @@
-"""Pages of docs/ name files that exist and wrap: where to change what; which tests hold a claim of security."""
+"""Pages of docs/ name files that exist and wrap, and files that share a name mirror one another on purpose."""
 
 import re
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,47 @@ METHODS = (ROOT / "docs/methods.md").read_text()
 ROWS = [line for line in TABLE.splitlines() if line.startswith("| ") and "`" in line]
 REQUESTS = ("a task", "a method", "a judge", "a request kind", "a chart", "a language", "the review page")
 REQUESTS += ("the time left", "the lease time", "the camera", "the media store", "a worker on another machine")
+
+PACKAGES = (
+    "llm",
+    "programs",
+    "simulation",
+    "teachers",
+    "trainer",
+    "webapp",
+)  # benchmarks bear the names of what they measure
+DJANGO = {"admin", "apps", "forms", "middleware", "models", "settings", "signals", "tasks", "urls", "views"}
+MIRRORED_FOLDERS = (
+    {"webapp/experiments/kinds", "webapp/experiments/execute"},  # a kind of request, and what its worker does
+    {"llm/judges", "webapp/experiments/judges"},  # how a judge judges, and its entry in the registry
+    {"llm/forms", "webapp/problems/forms"},  # what a model is told of a form, and what reviewers read
+    {"webapp/problems/media", "webapp/studio/presentations"},  # a medium, and how pages show it
+    {"llm/methods", "webapp/bench/experiments"},  # a method, and its part of the page
+    {
+        "webapp/archive/tables",
+        "webapp/bench/admin",
+        "webapp/studies/models",
+    },  # an app's rows: exported, listed, defined
+)
+MIRRORED_NAMES = {
+    "alignment": "the scale of the ratings; the experiments that rate",
+    "figures": "the charts of an experiment; of a vote",
+    "film": "the program that films; the job that starts it",
+    "gold_pairs": "the rules; their page",
+    "judge": "the registry's interface; the kind of request that a judge answers",
+    "kind": "the interface of a registry, beside the folder kinds/",
+    "languages": "the texts of a study in other languages; of a vote",
+    "notices": "the admin's list; the template tags",
+    "overview": "what the main page of an experiment, a study, a comparison shows",
+    "pairs": "the rows; the rules by which people answer them",
+    "pilots": "the rules; their page",
+    "prompt_sets": "the rows; the rules",
+    "proposals": "what is proposed for a new study; for a new vote",
+    "questionnaires": "an app's rows; a participant's page",
+    "records": "a package's plain records",
+    "run": "a training's coordinator; the kind of request that tests answers",
+    "workers": "the rows; the rules",
+}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[2:].partition(" |")[0])
@@ -41,6 +83,20 @@ def test_the_files_that_the_page_of_methods_names_are_there():
     named = re.findall(r"`((?:llm|simulation|teachers|tests|trainer|webapp)/[\w/]+\.(?:py|txt)|llm/[\w/]+/)`", METHODS)
     assert len(named) > 12
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_files_share_a_name_only_on_purpose():
+    folders = defaultdict(set)
+    for package in PACKAGES:
+        for file in (ROOT / package).rglob("[a-z]*.py"):
+            folder = file.parent.relative_to(ROOT)
+            if not {"commands", "migrations"} & set(folder.parts) and not folder.is_relative_to("simulation/tasks"):
+                folders[file.stem].add(str(folder))
+    shared = {name: found for name, found in folders.items() if len(found) > 1 and name not in DJANGO}
+    by_chance = {name: found for name, found in shared.items() if not any(found <= group for group in MIRRORED_FOLDERS)}
+    new = {f"{name}.py": sorted(found) for name, found in by_chance.items() if name not in MIRRORED_NAMES}
+    assert not new, "rename one of them to what it is, or say in MIRRORED_NAMES in what they mirror one another"
+    assert sorted(MIRRORED_NAMES.keys() - by_chance.keys()) == [], "these names are no longer shared"
 
 
 def test_pages_wrap_at_110_columns():

@@ -31,7 +31,7 @@ from typing import Any
 from simulation import catalog
 from simulation.catalog import AnyPreset, SacPreset
 from simulation.names import describe_unknown
-from trainer.preferences.settings import Preferences, require_sound
+from trainer.preferences.algorithms import Preferences, require_sound
 
 WARM = "warm.pt"
 DROPPED = "dropped.json"

@@ -28,10 +28,10 @@ from trainer.collect import Collector, Horizon
 from trainer.evaluation import evaluate_policy
 from trainer.learner import learner_for, mixed_precision
 from trainer.log_lines import say
-from trainer.preferences import exchange, questions
+from trainer.preferences import exchange, query_files
 from trainer.preferences.learning import PreferenceTraining
-from trainer.preferences.questions import count_recorded_worlds
-from trainer.preferences.sessions import write_sessions
+from trainer.preferences.query_files import count_recorded_worlds
+from trainer.preferences.session_figures import write_sessions
 from trainer.records import (
     FINAL,
     WARM,
@@ -234,11 +234,11 @@ class Lockstep:
         assert preferences is not None
         answers = {}
         for group, (query, segments) in preferences.list_asked_outside().items():
-            asked = questions.describe(query, segments)
+            asked = query_files.describe(query, segments)
             index = self.active[group].index
             given = exchange.read_answers(self.job_dir, index, asked)
             if given is None:
-                questions.write(self.job_dir, index, self.info, self.collector.env.model.nq, asked, segments)
+                query_files.write(self.job_dir, index, self.info, self.collector.env.model.nq, asked, segments)
             else:
                 answers[group] = [*exchange.read_earlier_answers(self.job_dir, index, asked.session), given]
         if len(answers) < len(preferences.list_asked_outside()):

@@ -9,7 +9,7 @@ from shlex import quote
 
 from llm.methods import OFFERED
 from simulation import catalog
-from trainer.preferences import settings
+from trainer.preferences import algorithms
 from webapp.experiments.judges import CHOICES_WITHOUT_PEOPLE
 
 LAUNCHER = Path(__file__).resolve().parents[1] / "prefine"
@@ -45,9 +45,9 @@ VALUES: dict[str, Collection[str]] = {
     "--judge": [name for name, _ in CHOICES_WITHOUT_PEOPLE],
     "--preset": catalog.PRESETS,
     "--algorithm": catalog.ALGORITHMS,
-    "--baseline": settings.METHODS,
-    "--selection": settings.SELECTIONS,
-    "--truth": settings.TRUTHS,
+    "--baseline": algorithms.METHODS,
+    "--selection": algorithms.SELECTIONS,
+    "--truth": algorithms.TRUTHS,
 }
 """The names that may follow an option."""
 FIND_NAMES = """\

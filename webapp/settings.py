@@ -129,7 +129,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "webapp.base.media_requests.MediaMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "webapp.studio.languages.LanguageMiddleware",
+    "webapp.studio.page_language.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from simulation.bridge import frames
+from simulation.bridge import transport
 from simulation.bridge.isaacgym.model_description import describe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ class Bridge:
         self.engine = engine
         self._device, self._asset = device, asset
         here, there = socket.socketpair()
-        self._channel = frames.Channel(here)
+        self._channel = transport.Channel(here)
         command = [python, "-m", "simulation.bridge.engine_host", engine, str(there.fileno())]
         try:
             self._process = subprocess.Popen(
@@ -60,12 +60,12 @@ class Bridge:
             there.close()
         self._end = weakref.finalize(self, _end, self._process, self._channel)
         self._block: mmap.mmap | None = None
-        version = self.ask({"do": "hello", "version": frames.VERSION}).get("version")
-        if version != frames.VERSION:
+        version = self.ask({"do": "hello", "version": transport.VERSION}).get("version")
+        if version != transport.VERSION:
             self.close()
             raise BridgeError(
                 f"the bridge's worker speaks version {version} of the protocol, this program version "
-                f"{frames.VERSION}: let both run from the same release"
+                f"{transport.VERSION}: let both run from the same release"
             )
 
     def __call__(
@@ -96,16 +96,16 @@ class Bridge:
         request |= {"fields": shapes, "threads": threads, "device": self._device, "reuse": self._block is not None}
         if self._block is not None:
             answer = self._check_answer(lambda: self._exchange(request, START_SECONDS))
-            layout = frames.arrays(worlds, sizes, shapes, answer["state"])
-            if frames.size(layout) > len(self._block):
+            layout = transport.arrays(worlds, sizes, shapes, answer["state"])
+            if transport.size(layout) > len(self._block):
                 raise BridgeError("a bridge's later physics cannot be larger than its first: start another bridge")
         else:
             with tempfile.TemporaryDirectory(prefix="prefine-bridge-") as folder:
                 request["model"] = sizes | self._describe_model(model, Path(folder))
                 answer = self._check_answer(lambda: self._first(request))
-            layout = frames.arrays(worlds, sizes, shapes, answer["state"])
+            layout = transport.arrays(worlds, sizes, shapes, answer["state"])
         assert self._block is not None
-        return answer, frames.views(self._block, layout), tuple(shapes)
+        return answer, transport.views(self._block, layout), tuple(shapes)
 
     def _describe_model(self, model: mujoco.MjModel, folder: Path) -> dict[str, Any]:
         """The model for the worker: a file of MuJoCo's in `folder`, or in words for an engine without MuJoCo."""
@@ -131,7 +131,7 @@ class Bridge:
     def _check_answer(self, exchange: Any) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = exchange()
-        except frames.BridgeLost as lost:
+        except transport.BridgeLost as lost:
             raise BridgeError(f"the bridge to {self.engine} is lost: {lost}{self._describe_end()}") from lost
         if not answer.get("ok"):
             raise BridgeError(f"{self.engine} behind the bridge refused: {answer.get('error')}")
@@ -196,7 +196,7 @@ def _shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]
     return {name: list(np.shape(getattr(data, name))) for name in fields}
 
 
-def _end(process: subprocess.Popen[bytes], channel: frames.Channel) -> None:
+def _end(process: subprocess.Popen[bytes], channel: transport.Channel) -> None:
     """Close the connection and end the worker."""
     channel.close()
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -24,7 +24,7 @@ import platform
 import socket
 from typing import Any
 
-from simulation.bridge import frames
+from simulation.bridge import transport
 
 ENGINES = {"mujoco": "simulation.mujoco_host", "isaacgym": "simulation.bridge.isaacgym.host"}
 """Engine -> the module that hosts it."""
@@ -33,7 +33,7 @@ ENGINES = {"mujoco": "simulation.mujoco_host", "isaacgym": "simulation.bridge.is
 class Worker:
     """Answers one client's requests."""
 
-    def __init__(self, engine: str, channel: frames.Channel) -> None:
+    def __init__(self, engine: str, channel: transport.Channel) -> None:
         self._engine = engine
         self._channel = channel
         self._host: Any = None
@@ -49,7 +49,7 @@ class Worker:
         while True:
             try:
                 message = self._channel.receive()
-            except frames.BridgeLost:
+            except transport.BridgeLost:
                 return
             try:
                 answer, block = self._answer(message)
@@ -62,7 +62,7 @@ class Worker:
     def _answer(self, message: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
         what = message.get("do")
         if what == "hello":
-            return {"ok": True, "version": frames.VERSION, "python": platform.python_version()}, None
+            return {"ok": True, "version": transport.VERSION, "python": platform.python_version()}, None
         if what == "start":
             return self._start(message)
         if self._host is None or what not in ("step", "place", "qpos", "state", "load"):
@@ -81,13 +81,13 @@ class Worker:
         worlds, fields = message["worlds"], message["fields"]
         self._host = hosts.Host(self._model, worlds, message["substeps"], fields, message["threads"], message["device"])
         state = int(self._host.state().shape[1])
-        layout = frames.arrays(worlds, self._sizes, fields, state)
+        layout = transport.arrays(worlds, self._sizes, fields, state)
         block = None
         if not message["reuse"]:
             block = os.memfd_create("prefine-bridge")
-            os.ftruncate(block, frames.size(layout))
-            self._block = mmap.mmap(block, frames.size(layout))
-        self._views = frames.views(self._block, layout)  # type: ignore[arg-type]  # made by the first start
+            os.ftruncate(block, transport.size(layout))
+            self._block = mmap.mmap(block, transport.size(layout))
+        self._views = transport.views(self._block, layout)  # type: ignore[arg-type]  # made by the first start
         return {"ok": True, "engine": self._host.engine, "state": state}, block
 
     def _step(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("engine", choices=ENGINES)
     parser.add_argument("descriptor", type=int)
     arguments = parser.parse_args()
-    channel = frames.Channel(socket.socket(fileno=arguments.descriptor))
+    channel = transport.Channel(socket.socket(fileno=arguments.descriptor))
     Worker(arguments.engine, channel).serve()
     os._exit(0)
 

@@ -10,7 +10,7 @@ from llm.records import Outcome, Pairs, Train, fingerprint, meaning, payload, re
 from llm.replay import Finished, Saved, advance
 from simulation.catalog import ALGORITHMS
 from tests.llm.experiment import PROBLEM
-from trainer.preferences import settings
+from trainer.preferences import algorithms
 
 LEARNING = [name for name, method in METHODS.items() if method.asks_pairs]
 
@@ -32,14 +32,16 @@ def test_one_policy_without_a_program_learns_by_the_methods_own_algorithm(name):
 
 @pytest.mark.parametrize("name", LEARNING)
 def test_what_a_method_offers_is_what_the_trainer_knows(name):
-    method, algorithm = METHODS[name], settings.METHODS[name]
+    method, algorithm = METHODS[name], algorithms.METHODS[name]
     choices = {option.name: option.choices for option in method.options}
-    assert choices.get("truth", settings.TRUTHS) == settings.TRUTHS and choices["selection"] == settings.SELECTIONS
+    assert (
+        choices.get("truth", algorithms.TRUTHS) == algorithms.TRUTHS and choices["selection"] == algorithms.SELECTIONS
+    )
     assert ("truth" in choices) != METHODS[name].pairs_by_vision
     assert method.algorithm == algorithm.algorithm and method.algorithm in ALGORITHMS
     assert method.value_of("selection", {}) == algorithm.selection
-    assert method.value_of("queries", {}) == min(settings.SESSIONS)
-    assert set(LEARNING) == set(settings.METHODS)
+    assert method.value_of("queries", {}) == min(algorithms.SESSIONS)
+    assert set(LEARNING) == set(algorithms.METHODS)
 
 
 def test_the_policy_is_the_winner_and_a_failed_one_ends_the_experiment():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from simulation.bridge import connection, engine_host, frames
+from simulation.bridge import connection, engine_host, transport
 from simulation.bridge.connection import Bridge, BridgeError
 from simulation.environment import Environment
 from tests.simulation.test_environment import actions_for, advance, assert_same
@@ -16,7 +16,7 @@ from tests.simulation.test_environment import actions_for, advance, assert_same
 pytestmark = pytest.mark.slow
 
 BRIDGE = Path(connection.__file__).parent
-OLD_PYTHON = ["__init__.py", "frames.py", "engine_host.py", "isaacgym/__init__.py", "isaacgym/host.py"]
+OLD_PYTHON = ["__init__.py", "transport.py", "engine_host.py", "isaacgym/__init__.py", "isaacgym/host.py"]
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ def test_a_lost_worker_is_a_clear_error_and_another_bridge_goes_on(bridge):
 
 
 def test_a_worker_of_another_version_is_refused(monkeypatch):
-    monkeypatch.setattr(frames, "VERSION", 7)
+    monkeypatch.setattr(transport, "VERSION", 7)
     with pytest.raises(BridgeError, match="speaks version 1 of the protocol, this program version 7"):
         Bridge("mujoco")
 
@@ -120,25 +120,27 @@ def test_the_worker_ends_when_its_client_does():
 def connected_channels():
     """Both ends: our channel, and the bare socket of a peer that may say anything."""
     near, far = socket.socketpair()
-    yield frames.Channel(near), far
+    yield transport.Channel(near), far
     near.close()
     far.close()
 
 
-@pytest.mark.parametrize("sent", [b"HTTP/1.1 200 OK", frames.LENGTH.pack(3) + b"[1]", frames.LENGTH.pack(2) + b"{x"])
+@pytest.mark.parametrize(
+    "sent", [b"HTTP/1.1 200 OK", transport.LENGTH.pack(3) + b"[1]", transport.LENGTH.pack(2) + b"{x"]
+)
 def test_what_is_no_frame_is_no_answer(connected_channels, sent):
     channel, peer = connected_channels
     peer.sendall(sent)
-    with pytest.raises(frames.BridgeLost, match="does not speak the bridge's protocol"):
+    with pytest.raises(transport.BridgeLost, match="does not speak the bridge's protocol"):
         channel.receive(30.0)
 
 
 def test_silence_and_a_closed_line_are_noticed(connected_channels):
     channel, peer = connected_channels
-    with pytest.raises(frames.BridgeLost, match="no answer within 0.01 s"):
+    with pytest.raises(transport.BridgeLost, match="no answer within 0.01 s"):
         channel.receive(0.01)
     peer.close()
-    with pytest.raises(frames.BridgeLost, match="the connection is closed"):
+    with pytest.raises(transport.BridgeLost, match="the connection is closed"):
         channel.receive(30.0)
 
 
@@ -162,12 +164,12 @@ def test_the_far_end_imports_nothing_of_ours_but_itself():
     assert all(find_spec(module) for module in engine_host.ENGINES.values())
 
 
-@pytest.mark.parametrize("receive", [frames.Channel.receive, frames.Channel.receive_block])
+@pytest.mark.parametrize("receive", [transport.Channel.receive, transport.Channel.receive_block])
 def test_a_worker_that_ends_before_it_has_read_is_a_lost_bridge(receive):
     here, there = socket.socketpair()
-    channel = frames.Channel(here)
+    channel = transport.Channel(here)
     channel.send({"do": "start"})
     there.close()
-    with pytest.raises(frames.BridgeLost, match="the connection is closed"):
+    with pytest.raises(transport.BridgeLost, match="the connection is closed"):
         receive(channel, 1.0)
     channel.close()

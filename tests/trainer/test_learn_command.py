@@ -10,7 +10,7 @@ from simulation.rewards.verdict import Verdict
 from tests import short_training
 from trainer import launch
 from trainer.commands.learn import _options, copy_policy, main, make_job
-from trainer.preferences.settings import Preferences
+from trainer.preferences.algorithms import Preferences
 from trainer.process import ROOT, clean_environment
 from trainer.records import WARM, read_result
 

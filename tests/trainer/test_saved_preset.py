@@ -9,7 +9,7 @@ import torch
 from simulation import catalog
 from simulation.catalog import Preset
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
-from trainer.preferences.settings import Preferences
+from trainer.preferences.algorithms import Preferences
 from trainer.records import TrainJob, resolve_preset
 from trainer.saved_preset import is_of_this_job, keep_preset, preset_file, read_preset
 

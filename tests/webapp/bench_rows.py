@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from tests.webapp import fake_workers
 from tests.webapp.rows import write_clip
-from trainer.preferences.sessions import Session
+from trainer.preferences.session_figures import Session
 from webapp.base.store import store
 from webapp.experiments import loop, workers
 from webapp.experiments.models import Candidate, Clip, Experiment, ModelCall, Run, Worker

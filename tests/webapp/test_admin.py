@@ -10,8 +10,8 @@ from django.urls import reverse
 from llm.methods import METHODS
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.forms import experiment_form
+from webapp.bench.admin.bench_admin import NewestFilter
 from webapp.bench.admin.experiments import ExperimentForm
-from webapp.bench.admin.pages import NewestFilter
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot

@@ -22,7 +22,7 @@ from tests.webapp.comparison_plans import plan_of, run_all
 from tests.webapp.fake_workers import advance, create_experiment, do_work
 from trainer.records import TrainJob
 from webapp.base.store import store
-from webapp.bench.comparisons.alignment import list_rows
+from webapp.bench.comparisons.alignment_pages import list_rows
 from webapp.bench.experiments.next_steps import find_next_steps
 from webapp.bench.votes.pair_sources import list_sources
 from webapp.comparisons import csv_tables, experiment_results, report

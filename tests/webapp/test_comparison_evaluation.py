@@ -24,7 +24,7 @@ from webapp.comparisons import (
     experiment_results,
     follow_ups,
     foreground,
-    record,
+    plan_record,
     report,
 )
 from webapp.comparisons.experiment_results import ReferenceScores, Result
@@ -147,7 +147,7 @@ def test_references_of_another_plan_or_an_earlier_version_are_trained_here(tmp_p
 def test_the_report_has_claims_scores_references_and_a_figure_each(tmp_path: Path) -> None:
     plan = contrast_plan("ICPL > OpenLoop")
     put_back(run_plan, 2)
-    record.fix(plan, tmp_path, datetime.now(UTC) - timedelta(hours=1))
+    plan_record.fix(plan, tmp_path, datetime.now(UTC) - timedelta(hours=1))
     text = report.write_report(plan, tmp_path).read_text()
     assert "### 1. ICPL scores higher than OpenLoop\n\nFound: not shown: chance does not exclude it." in text
     assert "![claim-1.svg](claim-1.svg)" in text and (tmp_path / "claim-1.svg").exists()
@@ -166,18 +166,18 @@ def test_the_report_has_claims_scores_references_and_a_figure_each(tmp_path: Pat
 def test_contrasts_that_are_changed_later_say_so(tmp_path: Path) -> None:
     plan = contrast_plan("ICPL > OpenLoop")
     began = datetime.now(UTC) - timedelta(hours=1)
-    record.fix(plan, tmp_path, began)
-    assert len(record.fix(plan, tmp_path, datetime.now(UTC))) == 1, "the same plan is not fixed again"
+    plan_record.fix(plan, tmp_path, began)
+    assert len(plan_record.fix(plan, tmp_path, datetime.now(UTC))) == 1, "the same plan is not fixed again"
     put_back(run_plan, 2)
-    versions = record.fix(contrast_plan("OpenLoop > ICPL"), tmp_path, datetime.now(UTC))
-    first, second = record.describe_versions(versions, experiment_results.read_results(plan))
+    versions = plan_record.fix(contrast_plan("OpenLoop > ICPL"), tmp_path, datetime.now(UTC))
+    first, second = plan_record.describe_versions(versions, experiment_results.read_results(plan))
     assert "before any of its experiments had finished: ICPL > OpenLoop." in first
     assert (
         "changed" not in first
         and "Contrasts changed on" in second
         and "when 4 of its experiments had finished: OpenLoop > ICPL." in second
     )
-    assert json.loads((tmp_path / record.NAME).read_text())[0]["contrasts"] == ["ICPL > OpenLoop"]
+    assert json.loads((tmp_path / plan_record.NAME).read_text())[0]["contrasts"] == ["ICPL > OpenLoop"]
 
 
 def test_the_page_shows_claims_scores_and_references(admin_client: Client) -> None:
@@ -253,9 +253,9 @@ def test_a_comparison_of_an_earlier_version_goes_on_as_it_was(tmp_path: Path, ca
     (folder / "report.md").write_text("# of a version without a record\n")
     call_command(*COMMAND, "--report", "--out", folder)
     said = capsys.readouterr().out
-    assert "again" not in said and "24 of 24 candidates to try" in said and not (folder / record.NAME).exists()
+    assert "again" not in said and "24 of 24 candidates to try" in said and not (folder / plan_record.NAME).exists()
     call_command(*COMMAND, "--report", "--out", folder, "--retrain", "2")
-    assert (folder / record.NAME).exists()
+    assert (folder / plan_record.NAME).exists()
 
 
 def test_an_estimate_says_answers_tokens_samples_and_dollars(capsys: Any) -> None:

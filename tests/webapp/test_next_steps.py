@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from simulation import catalog
 from tests.webapp import bench_rows, fake_workers, rows
-from trainer.preferences.settings import Preferences
+from trainer.preferences.algorithms import Preferences
 from trainer.records import CandidateResult, TrainResult
 from webapp.archive import redaction
 from webapp.audit.models import Entry

@@ -20,12 +20,12 @@ from tests.webapp.dashboard_pages import html
 from tests.webapp.fake_workers import do_work, find_open_requests
 from tests.webapp.pair_answers import answer_all, send
 from trainer.preferences import exchange
-from trainer.preferences.settings import Preferences
+from trainer.preferences.algorithms import Preferences
 from webapp import reaper
 from webapp.archive import erasure
 from webapp.base.store import store
 from webapp.experiments import headless, loop, repeating, run_folder
-from webapp.experiments import pairs as session_pairs
+from webapp.experiments import pair_sessions as session_pairs
 from webapp.experiments.execute.train import build_job, find_candidates, wait_for_answers
 from webapp.experiments.models import Clip, Experiment, Job, PairSession, Segment, SegmentPair
 from webapp.notices import notifier

@@ -22,8 +22,8 @@ from tests.webapp.dashboard_pages import html
 from tests.webapp.exports import Opened
 from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests
 from tests.webapp.forms import experiment_form
-from trainer.preferences.sessions import write_sessions
-from trainer.preferences.settings import Preferences
+from trainer.preferences.algorithms import Preferences
+from trainer.preferences.session_figures import write_sessions
 from webapp.base.store import store
 from webapp.comparisons import experiment_results, planned_queries, published, report
 from webapp.comparisons.arms import parse_arm

@@ -10,7 +10,7 @@ from django.db import connection
 from tests.webapp.problem_rows import SET, files, stored
 from webapp.archive import unpack
 from webapp.base import zips
-from webapp.problems import exchange, missing_files
+from webapp.problems import missing_files, problem_sets
 from webapp.problems.models import ATTACHMENT_TYPES, Attachment, Problem
 
 pytestmark = pytest.mark.django_db
@@ -47,39 +47,39 @@ PROGRAM = "format: 1\nproblems: [{name: a, title: t, statement: s, form: program
     ],
 )
 def test_a_bad_set_is_refused_whole_and_says_why(text, said):
-    with pytest.raises(exchange.BadSet, match=said):
-        exchange.import_set(files(text))
+    with pytest.raises(problem_sets.BadSet, match=said):
+        problem_sets.import_set(files(text))
     assert not Problem.objects.exists()
 
 
 def test_empty_fields_are_empty_texts():
-    exchange.import_set(files("format: 1\nproblems: [{name: a, title: t, statement: s, reference: , answer: }]"))
+    problem_sets.import_set(files("format: 1\nproblems: [{name: a, title: t, statement: s, reference: , answer: }]"))
     text = "format: 1\nproblems: [{name: b, title: t, statement: s, subtasks: [{cases: [{stdin: , expected: ''}]}]}]"
-    (problem,) = exchange.import_set(files(text))
+    (problem,) = problem_sets.import_set(files(text))
     assert [(case.stdin, case.expected) for case in problem.test_cases()] == [("", "")]
 
 
 def test_a_set_that_is_refused_leaves_no_file_behind():
     bad = SET + "  - {name: Bad Name, title: t, statement: s}\n"
-    with pytest.raises(exchange.BadSet, match="Small letters"):
-        exchange.import_set(files(bad))
+    with pytest.raises(problem_sets.BadSet, match="Small letters"):
+        problem_sets.import_set(files(bad))
     assert stored() == []
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(exchange, "MOST_BYTES", 1000)
-    with pytest.raises(exchange.BadSet, match="more than"):
-        exchange.read_bytes("set.zip", zips.pack({"problems.yaml": b"0" * 2000}))
-    with pytest.raises(exchange.BadSet, match="no readable ZIP"):
-        exchange.read_bytes("set.zip", b"PK nothing")
+    monkeypatch.setattr(problem_sets, "MOST_BYTES", 1000)
+    with pytest.raises(problem_sets.BadSet, match="more than"):
+        problem_sets.read_bytes("set.zip", zips.pack({"problems.yaml": b"0" * 2000}))
+    with pytest.raises(problem_sets.BadSet, match="no readable ZIP"):
+        problem_sets.read_bytes("set.zip", b"PK nothing")
     damaged = bytearray(zips.pack({"problems.yaml": bytes(range(256))}))
     damaged[44:60] = bytes(16 * [255])
-    with pytest.raises(exchange.BadSet, match="no readable ZIP"):
-        exchange.read_bytes("set.zip", bytes(damaged))
+    with pytest.raises(problem_sets.BadSet, match="no readable ZIP"):
+        problem_sets.read_bytes("set.zip", bytes(damaged))
 
 
 def test_a_set_from_windows_is_kept_with_ends_of_lines_as_everywhere():
-    exchange.import_set({**files(), "tests/2.in": b"10\r\n20\r\n"})
+    problem_sets.import_set({**files(), "tests/2.in": b"10\r\n20\r\n"})
     with connection.cursor() as cursor:
         cursor.execute("SELECT stdin FROM problems_testcase WHERE subtask = 2")
         assert cursor.fetchone() == ("10\n20\n",)
@@ -87,15 +87,15 @@ def test_a_set_from_windows_is_kept_with_ends_of_lines_as_everywhere():
 
 def test_the_example_set_is_imported_and_its_program_cases_are_right():
     folder = Path(__file__).parents[2] / "examples" / "problems"
-    assert len(exchange.import_set(exchange.read_path(folder))) == 5
+    assert len(problem_sets.import_set(problem_sets.read_path(folder))) == 5
     (guess,) = [
         entry
-        for entry in yaml.safe_load(exchange.export_set(Problem.objects.all())["problems.yaml"])["problems"]
+        for entry in yaml.safe_load(problem_sets.export_set(Problem.objects.all())["problems.yaml"])["problems"]
         if entry["name"] == "hidden-number"
     ]
     assert guess["header_name"] == "guess.h" and "int main()" in guess["grader"] and "argv" not in guess["header"]
     assert [case["expected"] for case in guess["subtasks"][1]["cases"]] == ["20\n", "20\n"]
-    with pytest.raises(exchange.BadSet, match="send a .zip"):
+    with pytest.raises(problem_sets.BadSet, match="send a .zip"):
         missing_files.list_missing({"problems.yaml": (folder / "problems.yaml").read_bytes()})
     grader = f"{PROGRAM}, grader_file: g.cpp}}]"
     assert missing_files.list_missing(files(grader)) == ["g.cpp"]
@@ -113,8 +113,8 @@ def test_the_example_set_is_imported_and_its_program_cases_are_right():
 @pytest.mark.parametrize("name", ["a.svg", "a.html", "a.exe", "a", "a.png.js"])
 def test_files_that_a_browser_might_run_are_refused(name):
     text = f"format: 1\nproblems: [{{name: a, title: t, statement: s, attachments: [{{file: {name}}}]}}]"
-    with pytest.raises(exchange.BadSet, match="cannot be taken"):
-        exchange.import_set({"problems.yaml": text.encode(), name: b"<script>"})
+    with pytest.raises(problem_sets.BadSet, match="cannot be taken"):
+        problem_sets.import_set({"problems.yaml": text.encode(), name: b"<script>"})
     assert not Attachment.objects.exists()
 
 
@@ -129,9 +129,9 @@ def test_exports_take_what_problems_take():
         ("[" * 5000, "nested"),
         ("- " * 5000, "nested"),
         ("format: 1\nproblems: [" + "{a: [1, 2]}, " * 60_000 + "]", "more than 100,000 values"),  # it took 40 s
-        ("x" * (exchange.MOST_YAML + 1), "more than 4 MB"),
+        ("x" * (problem_sets.MOST_YAML + 1), "more than 4 MB"),
     ],
 )
 def test_yaml_that_is_small_and_becomes_large_is_refused(text, reason):
-    with pytest.raises(exchange.BadSet, match=reason):
-        exchange.import_set({"problems.yaml": text.encode()})
+    with pytest.raises(problem_sets.BadSet, match=reason):
+        problem_sets.import_set({"problems.yaml": text.encode()})

@@ -23,7 +23,7 @@ from webapp.experiments.judges import JUDGES
 from webapp.experiments.kinds import write
 from webapp.experiments.models import Experiment, LanguageModel, Request
 from webapp.experiments.models.loop_settings import TrainingStart, find_refused
-from webapp.problems import exchange, lookup
+from webapp.problems import lookup, problem_sets
 from webapp.problems.models import Attachment, Problem
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def problems():
-    return {problem.name: problem for problem in exchange.import_set(files())}
+    return {problem.name: problem for problem in problem_sets.import_set(files())}
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def experiment(**values):
 
 
 def test_a_set_is_imported_with_its_files_and_exported_the_same(problems):
-    again = exchange.export_set(Problem.objects.all())
-    exchange.import_set(exchange.read_bytes("set.zip", zips.pack(again)))
-    assert exchange.export_set(Problem.objects.all()) == again
+    again = problem_sets.export_set(Problem.objects.all())
+    problem_sets.import_set(problem_sets.read_bytes("set.zip", zips.pack(again)))
+    assert problem_sets.export_set(Problem.objects.all()) == again
     assert Problem.objects.count() == 2 and Attachment.objects.count() == 1
     add = Problem.objects.get(name="add")
     assert [(c.subtask, c.stdin, c.expected) for c in add.test_cases()] == [(1, "1 2", "3"), (2, "10 20\n", "30\n")]
@@ -64,7 +64,7 @@ def test_files_leave_the_disk_with_their_rows(problems, django_capture_on_commit
         attachment.save()
     assert stored() == [Path(attachment.file.name).name]
     with django_capture_on_commit_callbacks(execute=True):
-        exchange.import_set(files())
+        problem_sets.import_set(files())
     assert stored() == [Path(Attachment.objects.get().file.name).name]
     with django_capture_on_commit_callbacks(execute=True):
         problems["sum"].delete()
@@ -255,7 +255,7 @@ def test_cases_that_were_kept_with_other_ends_of_lines_are_read_and_exported_wit
     with connection.cursor() as cursor:  # as an earlier version kept them
         cursor.execute("UPDATE problems_testcase SET stdin = %s WHERE subtask = 2", ["10\r\n20\r\n"])
     assert [case.stdin for case in problems["add"].test_cases()] == ["1 2", "10\n20\n"]
-    assert b"\\r" not in exchange.export_set(Problem.objects.filter(name="add"))["problems.yaml"]
+    assert b"\\r" not in problem_sets.export_set(Problem.objects.filter(name="add"))["problems.yaml"]
 
 
 @pytest.mark.slow

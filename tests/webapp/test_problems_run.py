@@ -11,7 +11,7 @@ from tests.webapp.problem_rows import BROKEN, GOOD, HALF, RIGHT, WRONG, run_expe
 from webapp.experiments.execute import writing_progress
 from webapp.experiments.execute.writing_progress import WritingProgress
 from webapp.experiments.models import Candidate, Experiment, Request
-from webapp.problems import exchange
+from webapp.problems import problem_sets
 from webapp.problems.models import Problem
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -75,7 +75,7 @@ def test_programs_run_on_the_cases_and_the_best_score_wins():
 
 
 def test_functions_are_called_by_a_grader_and_a_checker_gives_part_of_the_points():
-    exchange.import_set(exchange.read_path(Path("examples/problems")))
+    problem_sets.import_set(problem_sets.read_path(Path("examples/problems")))
     one_by_one = "int find_number(int highest) { for (int x = highest; x; x--) if (ask(x) == 0) return x; return 0; }"
     with problem_rows.model({f'```cpp\n#include "guess.h"\n{one_by_one}\n```': 1.0}) as (model, server):
         row = run_experiment(task="hidden-number", model=model, method="scaling_context", k=1, n=1)
@@ -88,7 +88,7 @@ def test_functions_are_called_by_a_grader_and_a_checker_gives_part_of_the_points
 
 
 def test_a_grader_that_does_not_compile_stops_with_a_message_for_its_author():
-    exchange.import_set(exchange.read_path(Path("examples/problems")))
+    problem_sets.import_set(problem_sets.read_path(Path("examples/problems")))
     Problem.objects.filter(name="hidden-number").update(grader="int main() {")
     with problem_rows.model({'```cpp\n#include "guess.h"\n```': 1.0}) as (model, _):
         row = run_experiment(task="hidden-number", model=model, method="scaling_context", k=1, n=1)

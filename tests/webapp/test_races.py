@@ -16,7 +16,7 @@ from webapp.review import ballot
 from webapp.review.models import Vote
 from webapp.review.screenings import find_screening
 from webapp.studies.models import Participant, Study
-from webapp.votes import answer_pairs, lifecycle
+from webapp.votes import lifecycle, problem_pairs
 from webapp.votes.models import Pair
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,7 +92,7 @@ def test_an_erasure_while_a_vote_is_opened_leaves_no_word_in_its_copies(monkeypa
     quoting, other = Candidate.objects.order_by("pk")[:2]
     Candidate.objects.filter(pk=quoting.pk).update(source=f"As somebody said: {REASON}.")
     poll = poll_rows.poll_of_answers(quoting, other)
-    midway = Midway(monkeypatch, answer_pairs, "copy_answers")
+    midway = Midway(monkeypatch, problem_pairs, "copy_answers")
     found, gone = both(midway, lambda: lifecycle.open_poll(poll), lambda: erasure.erase(person))
     assert found == [] and gone.total
     assert Pair.objects.get().answers["first"]["source"] == "As somebody said: [deleted]."

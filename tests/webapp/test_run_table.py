@@ -13,7 +13,7 @@ from django.urls import reverse
 from tests.webapp import bench_rows, fake_workers, rows
 from webapp.audit.models import Entry
 from webapp.comparisons.models import Comparison
-from webapp.experiments import labels, loop
+from webapp.experiments import experiment_tags, loop
 from webapp.experiments.models import Experiment
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -191,7 +191,7 @@ def test_selected_experiments_offer_what_applies_to_them(staff):
     listed, archived, running = [
         fake_workers.create_experiment(name=name) for name in ("listed", "archived", "running")
     ]
-    labels.archive(Experiment.objects.filter(pk=archived.pk))
+    experiment_tags.archive(Experiment.objects.filter(pk=archived.pk))
     loop.start(running)
     offered = {
         chosen: [
@@ -240,7 +240,7 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(staff):
 
     def add(number):
         made = finish(fake_workers.create_experiment(name=f"row {number}"), 1.0)
-        labels.add_tag(Experiment.objects.filter(pk=made.pk), "many")
+        experiment_tags.add_tag(Experiment.objects.filter(pk=made.pk), "many")
         rows.participant(person.study, label=f"P{number + 20}")
 
     person = rows.participant(label="P10")

@@ -24,7 +24,7 @@ from webapp.studies.models import Participant, Study
 from webapp.studies.models.languages import StudyTranslation, hash_source
 from webapp.studies.texts.localizing import find_language
 from webapp.studio import practice_answers
-from webapp.studio.languages import find_words_address
+from webapp.studio.page_language import find_words_address
 from webapp.studio.presentations import make_lead
 
 LOCALES = catalogs.list_locales()

@@ -11,7 +11,7 @@ from django.urls import reverse
 from tests.webapp import bench_rows, poll_rows, problem_rows, rows
 from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.experiments.models import Candidate, Experiment
-from webapp.problems import exchange
+from webapp.problems import problem_sets
 from webapp.problems.models import Attachment
 from webapp.votes import lifecycle, poll_results
 from webapp.votes.models import Poll
@@ -128,7 +128,7 @@ def figures(*names, captions=None, **contents):
     said = zip(names, captions or names, strict=True)
     listed = ", ".join(f"{{file: {name}.gif, caption: {caption}}}" for name, caption in said)
     files = {f"{name}.gif": b"GIF89a" + contents.get(name, name).encode() for name in names}
-    exchange.import_set({exchange.SET_FILE: (FIGURES % listed).encode(), **files})
+    problem_sets.import_set({problem_sets.SET_FILE: (FIGURES % listed).encode(), **files})
     return [(row.caption, row.pk) for row in Attachment.objects.order_by("pk")]
 
 
@@ -142,7 +142,7 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
     assert {b"".join(client.get(address)) for address in addresses} == {b"GIF89aa", b"GIF89ab"}
     refused = ((("a",), {}), (("b", "a"), {}), (("a", "b"), {"b": "another"}), (("a", "b"), {"captions": "az"}))
     for names, contents in refused:
-        with pytest.raises(exchange.BadSet, match="open vote “Which is better” shows a file"):
+        with pytest.raises(problem_sets.BadSet, match="open vote “Which is better” shows a file"):
             figures(*names, **contents)
     assert len(figures("a", "b")) == 2
     lifecycle.close_poll(poll)

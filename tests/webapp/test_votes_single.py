@@ -22,7 +22,7 @@ from webapp.archive import derived_files, erasure
 from webapp.archive.row_reader import Pseudonyms
 from webapp.audit.models import Entry
 from webapp.base.store import store
-from webapp.bench.votes import single
+from webapp.bench.votes import single_pages
 from webapp.comparisons.models import Comparison
 from webapp.experiments import alignment
 from webapp.experiments.alignment import Order
@@ -269,7 +269,7 @@ def test_films_of_a_comparison_become_a_vote_whose_ratings_count_once_it_is_unbl
     page = admin_client.get(reverse("comparisons:alignment", args=[made.public_id])).text
     assert "1 film is ready" in page
     with monkeypatch.context() as fewer:
-        fewer.setattr(single, "MOST_ITEMS", 0)
+        fewer.setattr(single_pages, "MOST_ITEMS", 0)
         said = admin_client.post(reverse("votes:rate_films", args=[made.public_id]), follow=True).text
         assert "1 films are ready; a vote takes 0" in said and not Poll.objects.exists()
     said = admin_client.post(reverse("votes:rate_films", args=[made.public_id]), follow=True).text
@@ -299,7 +299,7 @@ def test_answers_of_methods_become_a_grading_and_one_can_be_taken_out(
     (key,) = set(re.findall(r'value="(method-[^"]+)"', page))
     assert "Choose at least one" in admin_client.post(reverse("votes:grading"), {"most_points": 7}).text
     with monkeypatch.context() as fewer:
-        fewer.setattr(single, "MOST_ITEMS", 1)
+        fewer.setattr(single_pages, "MOST_ITEMS", 1)
         said = admin_client.post(reverse("votes:grading"), {"sources": [key], "most_points": "7"})
         assert said.status_code == 422 and "These are 2 answers; a vote takes 1" in said.text
     said = admin_client.post(reverse("votes:grading"), {"sources": [key], "most_points": "7"}, follow=True).text

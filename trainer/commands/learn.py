@@ -13,7 +13,7 @@ from pathlib import Path
 
 from simulation import catalog, names
 from trainer.commands.train import executable, numbers, read_source, train_and_report
-from trainer.preferences.settings import METHODS, SELECTIONS, TRUTHS, Preferences, warn_of_late_metric
+from trainer.preferences.algorithms import METHODS, SELECTIONS, TRUTHS, Preferences, warn_of_late_metric
 from trainer.records import WARM, TrainJob, resolve_preset
 
 TEACHER = ("beta", "gamma", "mistake", "skip", "equal")

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from trainer.normalizer import RunningNormalizer
-from trainer.preferences.settings import METHODS, Preferences
+from trainer.preferences.algorithms import METHODS, Preferences
 
 ALPHA = 0.5
 BETA = (3.0, 1.0)

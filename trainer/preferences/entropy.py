@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from trainer.normalizer import RunningNormalizer
-from trainer.preferences.settings import derive_seed
+from trainer.preferences.algorithms import derive_seed
 
 NEIGHBOUR = 5
 RESERVOIR = 16_384

@@ -30,7 +30,7 @@ from trainer.collect import Horizon
 from trainer.experience import Newest
 from trainer.learner import Learner, mixed_precision
 from trainer.normalizer import RunningNormalizer
-from trainer.preferences.answers import TARGETS, answer_pairs, make_empty_labels
+from trainer.preferences.algorithms import METHODS, Method, Preferences, derive_seed
 from trainer.preferences.denoising import make_discriminator
 from trainer.preferences.entropy import ParticleEntropy
 from trainer.preferences.labels import Labels, Unlabelled
@@ -39,8 +39,8 @@ from trainer.preferences.prior import Priors
 from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, draw_pairs, member_probabilities
 from trainer.preferences.reward_model import Fit, RewardModel
 from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
-from trainer.preferences.sessions import Session
-from trainer.preferences.settings import METHODS, Method, Preferences, derive_seed
+from trainer.preferences.session_figures import Session
+from trainer.preferences.teacher_answers import TARGETS, answer_pairs, make_empty_labels
 
 WARM_STEPS = 5
 """Steps of a reward model that learns the intrinsic reward, for each of the policy's updates (RIME's authors' code)."""

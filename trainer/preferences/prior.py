@@ -21,9 +21,9 @@ from torch.nn import functional
 
 from trainer.experience import RewardsOf
 from trainer.normalizer import RunningNormalizer
+from trainer.preferences.algorithms import Preferences
 from trainer.preferences.reward_model import RewardModel
 from trainer.preferences.segments import Segments
-from trainer.preferences.settings import Preferences
 
 LEAST_SHARE = 0.01
 """A deviation below this share of the mean is no measure of what the program says."""

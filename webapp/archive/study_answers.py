@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from statistics import fmean
 
-from webapp.experiments import pairs
+from webapp.experiments import pair_sessions
 from webapp.experiments.kinds import JUDGED_KINDS
 from webapp.experiments.models import Experiment, PairSession, Request
 from webapp.review.models import PairScreening, Vote
@@ -57,7 +57,7 @@ def read_answers(experiments: Sequence[Experiment]) -> dict[int, list[Answer]]:
     columns = ("pair__session__request__experiment", "pair__session", "participant", "answered_at", "seconds", "answer")
     for pk, session, person, at, taken, given in standing.order_by("answered_at", "pk").values_list(*columns):
         assert at is not None
-        found[pk].append(Answer(session, person, at, taken, given == pairs.SKIPPED))
+        found[pk].append(Answer(session, person, at, taken, given == pair_sessions.SKIPPED))
     return found
 
 
@@ -95,4 +95,4 @@ def measure_waiting(
 
 
 def _select_asking_pairs(experiments: Sequence[Experiment]) -> list[int]:
-    return [row.pk for row in experiments if pairs.asks_people(row)]
+    return [row.pk for row in experiments if pair_sessions.asks_people(row)]

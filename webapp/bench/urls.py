@@ -5,20 +5,20 @@ from django.urls.converters import StringConverter
 
 from webapp.bench.account import views as account
 from webapp.bench.audit import views as audit
-from webapp.bench.comparisons import alignment
+from webapp.bench.comparisons import alignment_pages
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import prompt_pages, single_exports
 from webapp.bench.data import views as data
 from webapp.bench.experiments import example_problems, site_check, time_left, worker_page
 from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import views as experiments
-from webapp.bench.studies import gold, gold_pairs, languages, pilots, prolific_page, wizard
+from webapp.bench.studies import gold, gold_pairs, pilots, prolific_page, translation_pages, wizard
 from webapp.bench.studies import views as studies
 from webapp.bench.studies.link_sheet import link_sheet
-from webapp.bench.studies.questionnaires import answers as questionnaire_answers
+from webapp.bench.studies.questionnaires import responses as questionnaire_answers
 from webapp.bench.studies.questionnaires import views as questionnaires
-from webapp.bench.votes import pairs as vote_pairs
-from webapp.bench.votes import single as single_votes
+from webapp.bench.votes import pair_pages as vote_pairs
+from webapp.bench.votes import single_pages as single_votes
 from webapp.bench.votes import views as votes
 
 
@@ -62,15 +62,15 @@ comparison_patterns = [
     path("", comparisons.index, name="index"),
     path("new/", comparisons.new, name="new"),
     path("<uuid:public_id>/", comparisons.comparison, name="comparison"),
-    path("<uuid:public_id>/alignment/", alignment.show_alignment, name="alignment"),
+    path("<uuid:public_id>/alignment/", alignment_pages.show_alignment, name="alignment"),
     path("<uuid:public_id>/do/<str:action>/", comparisons.act, name="act"),
     path("<uuid:public_id>/files/<str:name>", comparisons.file, name="file"),
 ]
 vote_patterns = [
     path("", votes.index, name="index"),
     path("<uuid:public_id>/", votes.poll, name="poll"),
-    path("<uuid:public_id>/languages/", languages.poll_languages, name="poll_languages"),
-    path("<uuid:public_id>/languages/<str:code>/", languages.poll_texts_page, name="poll_texts"),
+    path("<uuid:public_id>/languages/", translation_pages.poll_languages, name="poll_languages"),
+    path("<uuid:public_id>/languages/<str:code>/", translation_pages.poll_texts_page, name="poll_texts"),
     path("grading/", single_votes.draft_grading, name="grading"),
     path("films/<uuid:comparison_id>/", single_votes.draft_rating, name="rate_films"),
     path("<uuid:public_id>/pairs/", vote_pairs.make_pairs, name="pairs"),
@@ -103,7 +103,7 @@ study_patterns: list[URLPattern | URLResolver] = [
     path("studies/<int:pk>/setup/<slug:name>/", wizard.step, name="study_step"),
     path("studies/<int:pk>/status/", studies.status, name="study_status"),
     path("studies/<int:pk>/invite/", studies.invite, name="study_invite"),
-    path("studies/<int:pk>/setup/texts/<str:code>/", languages.study_texts, name="study_texts"),
+    path("studies/<int:pk>/setup/texts/<str:code>/", translation_pages.study_texts, name="study_texts"),
     path("studies/<int:pk>/questionnaires/", include(questionnaire_patterns)),
     path("studies/<int:pk>/prolific/", prolific_page.page, name="study_prolific"),
     path("studies/<int:pk>/pilot/", pilots.start, name="pilot"),

@@ -11,7 +11,7 @@ from simulation import catalog
 from webapp.base.charts import Chart, Series
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.findings import References
-from webapp.comparisons.markdown import format_number, render_table
+from webapp.comparisons.markdown_tables import format_number, render_table
 from webapp.comparisons.plan import REFERENCES, Cell, Plan
 from webapp.comparisons.published import read_published
 from webapp.experiments.alignment import NONE, Alignment, read_alignments

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webapp.base.statistics.proportions import Interval, format_p
 from webapp.comparisons.findings import Evidence, Finding
-from webapp.comparisons.markdown import format_number, render_table
+from webapp.comparisons.markdown_tables import format_number, render_table
 
 SCORE_TEXT = """\
 The score of an experiment is that of its winner, trained again with {seeds} seeds that no search has seen: the task's

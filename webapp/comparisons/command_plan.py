@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from django.db import IntegrityError, transaction
 
 from simulation import names
-from webapp.comparisons import csv_tables, record
+from webapp.comparisons import csv_tables, plan_record
 from webapp.comparisons import plan as plans
 from webapp.comparisons.arms import MOST_LARGE_ROUNDS, MOST_ROUNDS, add_published_k, add_usual
 from webapp.comparisons.contrasts import add_controls
@@ -60,7 +60,7 @@ def read_comparison(options: dict[str, Any]) -> tuple[Comparison, Path]:
     if all(options[name] is None for name in ("retrain", "controls", "contrasts")):
         if not options["as_published"] and (earlier := find_earlier({**options, "methods": typed}, plain)):
             return earlier, find_folder(options, earlier.plan)
-        if record.is_of_an_earlier_prefine(folder):
+        if plan_record.is_of_an_earlier_prefine(folder):
             return plain_row, folder
     filmed = all(get_medium(task).filmed for task in plain.tasks)
     controls = options["controls"] if options["controls"] is not None else ["aa"] if filmed else []
@@ -80,7 +80,7 @@ def find_earlier(options: dict[str, Any], now: Plan) -> Comparison | None:
         return None
     plan = row.plan
     folder = find_folder(options, plan)
-    if not record.is_of_an_earlier_prefine(folder):
+    if not plan_record.is_of_an_earlier_prefine(folder):
         return None
     if options["out"]:  # a folder whose name does not say which plan began there
         held = csv_tables.read_ids(folder)

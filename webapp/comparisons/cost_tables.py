@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webapp.comparisons import published
 from webapp.comparisons.experiment_results import Score
-from webapp.comparisons.markdown import format_known_mean, format_mean, render_table
+from webapp.comparisons.markdown_tables import format_known_mean, format_mean, render_table
 
 
 def build_costs_table(scores: Sequence[Score]) -> str:

@@ -12,7 +12,7 @@ from webapp.comparisons.arms import Arm
 from webapp.comparisons.plan import Plan
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, PromptSet
-from webapp.experiments.pairs import warn_of_teacher
+from webapp.experiments.pair_sessions import warn_of_teacher
 
 
 def list_warnings(plan: Plan) -> list[str]:

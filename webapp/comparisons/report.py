@@ -12,13 +12,27 @@ from llm.methods.retrain import EPISODES
 from trainer.machine import describe_machine
 from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.rank_tests import compare_by_seed, mann_whitney
-from webapp.comparisons import alignments, csv_tables, experiment_results, findings, published, record, report_figures
+from webapp.comparisons import (
+    alignments,
+    csv_tables,
+    experiment_results,
+    findings,
+    plan_record,
+    published,
+    report_figures,
+)
 from webapp.comparisons.accuracy import measure_accuracies
 from webapp.comparisons.claim_sections import SCORE_TEXT, build_aggregates, build_claims
 from webapp.comparisons.cost_tables import build_costs_table, build_printed_costs_table
 from webapp.comparisons.experiment_results import Elsewhere, Result, Score
 from webapp.comparisons.findings import Evidence, References
-from webapp.comparisons.markdown import format_known_mean, format_mean, format_number, format_spread, render_table
+from webapp.comparisons.markdown_tables import (
+    format_known_mean,
+    format_mean,
+    format_number,
+    format_spread,
+    render_table,
+)
 from webapp.comparisons.plan import REFERENCES, Plan
 from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, add_details
 from webapp.comparisons.unread import find_unread
@@ -61,7 +75,7 @@ LEARNING = {
     "correlation_before": "correlation",
     "disagreement": "disagreement",
 }
-"""Figures of a session (trainer.preferences.sessions) -> their heads."""
+"""Figures of a session (trainer.preferences.session_figures) -> their heads."""
 TESTS_TEXT = """\
 Mann-Whitney U, two-sided, exact by permutation: U counts the pairs in which the arm's TS is higher. By seed: each
 experiment against the one with the same seed, which began with the same first rewards where the methods begin alike;
@@ -79,7 +93,7 @@ def write_report(
     is as it is, where the folder has no record yet.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    versions = record.fix(plan, folder, fixed_at or datetime.now(UTC)) if plan.retrain else []
+    versions = plan_record.fix(plan, folder, fixed_at or datetime.now(UTC)) if plan.retrain else []
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
     references = experiment_results.read_references(plan, elsewhere)
@@ -105,7 +119,7 @@ def render_markdown(
     pictures: dict[str, list[str]],
     references: References = NO_REFERENCES,
     evidence: Evidence | None = None,
-    versions: Sequence[record.Version] = (),
+    versions: Sequence[plan_record.Version] = (),
     aligned: alignments.Aligned = alignments.NOBODY,
 ) -> str:
     """The whole report as one text."""
@@ -157,13 +171,13 @@ def _build_evidence_sections(
     plan: Plan,
     evidence: Evidence | None,
     pictures: Sequence[str],
-    versions: Sequence[record.Version],
+    versions: Sequence[plan_record.Version],
     results: Sequence[Result],
 ) -> list[str]:
     """Claims and aggregates, of a comparison that retrains its winners."""
     if evidence is None or not plan.retrain or not any(plan.references):
         return []
-    said = record.describe_versions(versions, results)
+    said = plan_record.describe_versions(versions, results)
     claims = build_claims(evidence, pictures) if evidence.findings else []
     return [*claims[:1], *said, *claims[1:], *build_aggregates(evidence, pictures)]
 

@@ -46,7 +46,7 @@ SESSION_SERIES = {
     "correlation_before": "correlation with the true sums",
     "disagreement": "disagreement of the members",
 }
-"""Figures of a session (trainer.preferences.sessions) -> their names; all lie between -1 and 1."""
+"""Figures of a session (trainer.preferences.session_figures) -> their names; all lie between -1 and 1."""
 
 
 def hide_undecided(sessions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -20,7 +20,7 @@ from llm.records import Judged, Pick, Problem, list_shown, meaning, payload, res
 from simulation import catalog
 from webapp.base.database import read_now
 from webapp.base.prepared import Prepared
-from webapp.experiments import events, jobs, pairs, provenance, request_results, revisions
+from webapp.experiments import events, jobs, pair_sessions, provenance, request_results, revisions
 from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
 from webapp.experiments.job_kinds import CLIP_KINDS
 from webapp.experiments.kind import PersonChoice
@@ -263,7 +263,7 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
     if isinstance(asked, records.Train | records.Perform):
         save_candidates(experiment, asked.candidates)  # those that no model wrote have no rows yet
     jobs.add(experiment, KINDS[kind].job, request)
-    pairs.wait_if_open(experiment, request)
+    pair_sessions.wait_if_open(experiment, request)
     return False
 
 

@@ -10,7 +10,7 @@ from django.db.models import Max
 
 from llm.methods import METHODS, OFFERED, retrain
 from simulation import catalog
-from trainer.preferences import settings
+from trainer.preferences import algorithms
 from webapp.experiments import judges, loop
 from webapp.experiments.models import Experiment, LoopSettings
 from webapp.experiments.models.loop_settings import TrainingStart
@@ -95,8 +95,8 @@ def start_learning_on(experiment: Experiment, owner: str, method: str, queries: 
     if reason := explain_learning_refusal(experiment):
         raise ValueError(reason)
     known = list_learning_methods(experiment)
-    if winner is None or method not in known or queries not in settings.SESSIONS:
-        counts = ", ".join(f"{count:,}" for count in settings.SESSIONS)
+    if winner is None or method not in known or queries not in algorithms.SESSIONS:
+        counts = ", ".join(f"{count:,}" for count in algorithms.SESSIONS)
         raise ValueError(f"Choose one of {', '.join(known.values())}, and one of {counts} answers.")
     given = {"reward": winner.source, "truth": "metric", "queries": queries, "episodes": retrain.EPISODES}
     if catalog.task(experiment.task).metric_at_end:

@@ -14,7 +14,7 @@ from typing import Any
 
 from webapp.base import zips
 from webapp.base.store import store
-from webapp.problems import exchange
+from webapp.problems import problem_sets
 
 FOLDER = "problem_sets"
 
@@ -25,16 +25,16 @@ def list_missing(files: Mapping[str, bytes]) -> list[str]:
 
 
 def _list_named(files: Mapping[str, bytes]) -> Iterator[str]:
-    for entry in _list_mappings(exchange.read_entries(files)):
+    for entry in _list_mappings(problem_sets.read_entries(files)):
         found = [about.get("file") for about in _list_mappings(entry.get("attachments"))]
-        found += [entry.get(field) for field in exchange.FILE_FIELDS]
+        found += [entry.get(field) for field in problem_sets.FILE_FIELDS]
         for subtask in _list_mappings(entry.get("subtasks")):
-            exchange.list_folder_cases(subtask, files)
+            problem_sets.list_folder_cases(subtask, files)
             for case in _list_mappings(subtask.get("cases")):
                 found += [case.get("stdin_file"), case.get("expected_file")]
         for name in map(str, filter(None, found)):
             if not name.isprintable():
-                raise exchange.BadSet(f"{name!r} cannot be the name of a file")
+                raise problem_sets.BadSet(f"{name!r} cannot be the name of a file")
             yield name
 
 
@@ -49,19 +49,21 @@ def add_files(files: Mapping[str, bytes], given: Mapping[str, bytes]) -> tuple[d
     A file is matched by its path, or by its name without folders where only one missing file has that name. A given
     problems.yaml replaces that of the set. Raises BadSet.
     """
-    added = {**files, **{name: data for name, data in given.items() if name == exchange.SET_FILE}}
+    added = {**files, **{name: data for name, data in given.items() if name == problem_sets.SET_FILE}}
     missing = list_missing(added)
     same_name = Counter(PurePosixPath(name).name for name in missing)
     by_name = {PurePosixPath(name).name: name for name in given}
-    used = {exchange.SET_FILE}
+    used = {problem_sets.SET_FILE}
     for name in missing:
         last = PurePosixPath(name).name
         source = name if name in given else by_name.get(last) if same_name[last] == 1 else None
         if source is not None:
             added[name] = given[source]
             used.add(source)
-    if len(added) > exchange.MOST_FILES or sum(map(len, added.values())) > exchange.MOST_BYTES:
-        raise exchange.BadSet(f"the set has more than {exchange.MOST_FILES} files or {exchange.MOST_BYTES >> 20} MB")
+    if len(added) > problem_sets.MOST_FILES or sum(map(len, added.values())) > problem_sets.MOST_BYTES:
+        raise problem_sets.BadSet(
+            f"the set has more than {problem_sets.MOST_FILES} files or {problem_sets.MOST_BYTES >> 20} MB"
+        )
     return added, sorted(given.keys() - used)
 
 
@@ -72,7 +74,7 @@ def keep_set(files: Mapping[str, bytes], key: uuid.UUID) -> None:
 def read_set(key: uuid.UUID) -> dict[str, bytes]:
     """Raises FileNotFoundError if it has been imported or deleted."""
     with store.open(_get_path(key)) as file:
-        return exchange.read_bytes("set.zip", file.read())
+        return problem_sets.read_bytes("set.zip", file.read())
 
 
 def delete_set(key: uuid.UUID) -> None:

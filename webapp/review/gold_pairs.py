@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from webapp.experiments import pairs
+from webapp.experiments import pair_sessions
 from webapp.experiments.models import Experiment, PairSession
 from webapp.review.models import GoldPair, PairScreening, TrialPlan
 from webapp.studies import assigning
@@ -73,13 +73,13 @@ def offer(participant: Participant, session: PairSession, pair: GoldPair) -> Non
 
 def looks_alike(one: Experiment, other: Experiment) -> bool:
     """Whether segments of both look alike: of one task, equally long."""
-    return one.task == other.task and pairs.read_seconds(one) == pairs.read_seconds(other)
+    return one.task == other.task and pair_sessions.read_seconds(one) == pair_sessions.read_seconds(other)
 
 
 def _count_expected(experiment: Experiment) -> int:
     """How many pairs each member answers in all sessions, if all do their part."""
     members = max(1, assigning.find_members(experiment).count())
-    return -(-pairs.read_queries(experiment) * assigning.count_copies(experiment) // members)
+    return -(-pair_sessions.read_queries(experiment) * assigning.count_copies(experiment) // members)
 
 
 def _count_earlier(participant: Participant, session: PairSession) -> int:

@@ -21,7 +21,7 @@ from django.db.models.functions import Now
 
 from llm.records import ANSWERS
 from webapp.base.database import read_now
-from webapp.experiments import loop, pairs
+from webapp.experiments import loop, pair_sessions
 from webapp.experiments.models import Clip, Experiment, PairSession, SegmentPair
 from webapp.review import gold_pairs
 from webapp.review.models import PairScreening
@@ -68,7 +68,7 @@ class State:
 def find_session(participant: Participant) -> PairSession | None:
     """The session whose pairs this person should answer now."""
     experiment = participant.experiment
-    return pairs.find_open_session(experiment) if experiment and not experiment.paused else None
+    return pair_sessions.find_open_session(experiment) if experiment and not experiment.paused else None
 
 
 def find_session_of_answers(participant: Participant) -> PairSession | None:
@@ -129,7 +129,7 @@ def lacks_answers(session: PairSession) -> bool:
 
 def count_given(experiment: Experiment) -> tuple[int, int] | None:
     """How many answers the open session has, and how many it needs; None where no session is open."""
-    session = pairs.find_open_session(experiment)
+    session = pair_sessions.find_open_session(experiment)
     return None if session is None else _sum_answers(_count_answers(session), assigning.count_copies(experiment))
 
 
@@ -329,4 +329,4 @@ def _end(experiment: Experiment, session: PairSession) -> bool:
     for pair in _find_asked(session):
         pair.answer = pool(_list_answers(pair))
         pair.save(update_fields=["answer"])
-    return pairs.end_session(experiment, session)
+    return pair_sessions.end_session(experiment, session)

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from llm.records import Pick
 from trainer.records import FINAL
 from webapp.experiments import events, loop
-from webapp.experiments import pairs as experiment_pairs
+from webapp.experiments import pair_sessions as experiment_pairs
 from webapp.experiments.kind import PersonChoice
 from webapp.experiments.kinds import KINDS, get_judgement
 from webapp.experiments.models import Clip, Experiment, Request

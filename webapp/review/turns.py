@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from webapp.base.database import read_now
-from webapp.experiments import loop, pairs, progress
+from webapp.experiments import loop, pair_sessions, progress
 from webapp.experiments.models import Experiment, PairSession
 from webapp.review import ballot, trials
 from webapp.review.models import PairScreening
@@ -47,7 +47,7 @@ def _find_asked_since(participant: Participant, experiment: Experiment | None) -
     """Since when the experiment asks the person something, or lets them take back what they said; None if neither."""
     if experiment is None or experiment.paused:
         return None
-    session = pairs.find_open_session(experiment)
+    session = pair_sessions.find_open_session(experiment)
     if session is not None:
         return (session.opened_at or session.created_at) if _has_more(participant, session) else None
     request = loop.find_waiting_request(experiment)
@@ -69,7 +69,7 @@ def _trains_between_sessions(experiment: Experiment | None) -> bool:
     if experiment is None:
         return False
     answered = PairSession.objects.filter(request__experiment=experiment, status=PairSession.Status.ANSWERED)
-    return experiment.live and pairs.asks_people(experiment) and answered.exists()
+    return experiment.live and pair_sessions.asks_people(experiment) and answered.exists()
 
 
 @transaction.atomic

@@ -21,7 +21,7 @@ from webapp.problems.models import Attachment
 from webapp.review.media import respond_with_clip
 from webapp.studio import evaluators
 from webapp.studio.preview import WIDTHS, find_language, list_languages
-from webapp.votes import answer_pairs
+from webapp.votes import problem_pairs
 from webapp.votes.film_copies import make_copy_name
 from webapp.votes.languages import localize_poll
 from webapp.votes.models import Evaluator, Pair, Poll, Showing
@@ -93,7 +93,7 @@ def _find_pair(poll: Poll, position: int) -> Pair:
 def _make_ballot(evaluator: Evaluator, pair: Pair) -> dict[str, Any]:
     """A pair as an evaluator could see it; the sides are drawn for the preview alone."""
     if not pair.answers and pair.first_answer and (pair.second_answer or evaluator.poll.is_single):
-        pair.answers = answer_pairs.copy_answers(pair.first_answer, pair.second_answer)
+        pair.answers = problem_pairs.copy_answers(pair.first_answer, pair.second_answer)
     if not pair.medium.filmed and not pair.answers:
         raise Http404("An answer was deleted.")
     single = evaluator.poll.is_single
@@ -136,7 +136,7 @@ def serve_file(request: HttpRequest, public_id: uuid.UUID, position: int, number
     """A file of the problem of a pair."""
     pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
     answer = pair.first_answer
-    files = pair.answers.get("files") or (answer and answer_pairs.copy_answers(answer)["files"]) or ()
+    files = pair.answers.get("files") or (answer and problem_pairs.copy_answers(answer)["files"]) or ()
     if number not in files:
         raise Http404("There is no such file.")
     return respond_with_file(get_object_or_404(Attachment, pk=number))

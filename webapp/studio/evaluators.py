@@ -22,7 +22,7 @@ from webapp.problems.files import respond_with_file
 from webapp.problems.models import Attachment, Problem
 from webapp.studies import limits, recruitment
 from webapp.studies.agreement import check_agreement
-from webapp.studio.languages import use_language
+from webapp.studio.page_language import use_language
 from webapp.studio.pages import make_tried
 from webapp.studio.presentations import answers
 from webapp.votes import poll_ballot, poll_enrolment, questions, single_items

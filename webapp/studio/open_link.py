@@ -19,7 +19,7 @@ from webapp.studies.models import Outcome, Participant, Study
 from webapp.studies.opening import find_closed_reason
 from webapp.studies.recruitment import Arrival, EnrolmentRefused
 from webapp.studies.texts.localizing import localize_study
-from webapp.studio.languages import use_language
+from webapp.studio.page_language import use_language
 from webapp.studio.presentations import make_lead
 
 TITLES = {

@@ -15,7 +15,7 @@ from webapp.base.prepared import Prepared
 from webapp.studies import limits
 from webapp.studies.models import Participant
 from webapp.studies.texts.localizing import localize_study
-from webapp.studio.languages import find_choice, use_language
+from webapp.studio.page_language import find_choice, use_language
 
 PersonalView = Callable[[HtmxHttpRequest, Participant], HttpResponse]
 PARTICIPANT_BY_LINK = Prepared(lambda token: Participant.objects.select_related("study").filter(token=token))

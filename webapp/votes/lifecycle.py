@@ -15,7 +15,7 @@ from webapp.audit import record
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems.models import Problem
 from webapp.studies.opening import is_reachable
-from webapp.votes import answer_pairs, pooling, questions, single_items
+from webapp.votes import pooling, problem_pairs, questions, single_items
 from webapp.votes.film_copies import FilmCopies, is_whole, list_sources
 from webapp.votes.models import Evaluator, Pair, Poll
 from webapp.votes.pair_names import describe_pair, name_pairs
@@ -81,7 +81,7 @@ def _check_answers(pair: Pair) -> list[str]:
         if pair.purpose == Pair.Purpose.SAME:
             same = pair.first_answer.source.strip() == pair.second_answer.source.strip()
             return [] if same else ["choose the same answer on both sides."]
-        return answer_pairs.find_problems(pair.first_answer, pair.second_answer)
+        return problem_pairs.find_problems(pair.first_answer, pair.second_answer)
     clip = pair.first or pair.second
     return ["an answer and a clip cannot be compared." if clip else "an answer was deleted. Choose another."]
 
@@ -277,7 +277,7 @@ def _fix_pair(pair: Pair, copies: FilmCopies, question: str) -> None:
     """Give a pair its copies, write down what they were, and what is asked unless the vote has a `question`."""
     if pair.first_answer:
         sides = {"first": pair.first_answer, **({"second": pair.second_answer} if pair.second_answer else {})}
-        pair.answers = answer_pairs.copy_answers(**sides)
+        pair.answers = problem_pairs.copy_answers(**sides)
         pair.origin = {name: _describe_origin(row) for name, row in sides.items()}
     else:
         copies.give(pair)

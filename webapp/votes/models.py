@@ -220,7 +220,7 @@ class Pair(models.Model):
     origin = models.JSONField(default=dict, editable=False)
     """What each clip or answer was when the poll opened: experiment, task, method, seed, candidate."""
     answers = models.JSONField(default=dict, editable=False)
-    """The poll's own copy of two answers and their problem, made when it opens (answer_pairs.py); empty for clips."""
+    """The poll's own copy of two answers and their problem, made when it opens (problem_pairs.py); empty for clips."""
 
     class Meta:
         ordering = ["position", "pk"]

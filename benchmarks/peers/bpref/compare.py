@@ -23,7 +23,7 @@ from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
 from trainer.estimates import Estimate, estimate_mean
-from trainer.preferences.settings import METHODS, Preferences
+from trainer.preferences.algorithms import METHODS, Preferences
 from trainer.records import TrainJob, read_result
 
 TASK = "HalfCheetah"

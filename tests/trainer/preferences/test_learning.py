@@ -16,8 +16,8 @@ from tests.trainer.test_lockstep import shard, trained, unnumbered
 from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
 from trainer.candidate import LEARNED_REWARD
 from trainer.preferences import reward_model
+from trainer.preferences.algorithms import METHODS, Preferences
 from trainer.preferences.learning import PreferenceTraining
-from trainer.preferences.settings import METHODS, Preferences
 from trainer.records import TrainJob, read_job, resolve_preset, shard_folder, write_json
 
 pytestmark = pytest.mark.slow

@@ -23,7 +23,7 @@ from tests.trainer.test_lockstep import shard, trained
 from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
 from trainer.launch import holds_other_job
 from trainer.preferences import exchange, reward_model
-from trainer.preferences.settings import count_segment_steps
+from trainer.preferences.algorithms import count_segment_steps
 from trainer.process import EXIT_WAITS
 from trainer.records import read_progress, shard_folder, write_json
 

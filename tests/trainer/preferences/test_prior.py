@@ -18,10 +18,10 @@ from tests.trainer.preferences.test_learning import (
 from tests.trainer.test_lockstep import shard, trained
 from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
 from trainer.preferences import reward_model
+from trainer.preferences.algorithms import Preferences
 from trainer.preferences.labels import Labels
 from trainer.preferences.prior import Priors
 from trainer.preferences.reward_model import RewardModel
-from trainer.preferences.settings import Preferences
 from trainer.records import fingerprint_job, resolve_preset, shard_folder
 
 pytestmark = pytest.mark.slow

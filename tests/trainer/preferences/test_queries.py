@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from trainer.preferences.algorithms import SELECTIONS
 from trainer.preferences.queries import (
     choose_pairs,
     disagreement,
@@ -13,7 +14,6 @@ from trainer.preferences.queries import (
     farthest_first,
     member_probabilities,
 )
-from trainer.preferences.settings import SELECTIONS
 
 NOTHING = torch.zeros(0, 1)
 

@@ -18,7 +18,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from webapp.accounts import roles, twofactor
 from webapp.audit import record
-from webapp.bench.admin.pages import BenchAdmin
+from webapp.bench.admin.bench_admin import BenchAdmin
 
 admin.site.unregister([Group, User, TOTPDevice, StaticDevice])  # keys and codes are in no list
 

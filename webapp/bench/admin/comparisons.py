@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from webapp.bench.admin.pages import BenchAdmin
+from webapp.bench.admin.bench_admin import BenchAdmin
 from webapp.comparisons.models import Comparison
 
 

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from webapp.base.database import read_now
-from webapp.bench.admin.pages import BenchAdmin
+from webapp.bench.admin.bench_admin import BenchAdmin
 from webapp.endpoints.models import Endpoint
 from webapp.endpoints.shared_gate import measure_use
 

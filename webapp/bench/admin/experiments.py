@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from webapp.bench.admin.pages import BenchAdmin, render_state
+from webapp.bench.admin.bench_admin import BenchAdmin, render_state
 from webapp.bench.form_fields import set_choices
 from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_judge_options

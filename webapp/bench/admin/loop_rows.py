@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 
-from webapp.bench.admin.pages import BenchAdmin
+from webapp.bench.admin.bench_admin import BenchAdmin
 from webapp.experiments.models import Candidate, Clip, Event, Experiment, Iteration, Job, ModelCall, Request, Run
 
 

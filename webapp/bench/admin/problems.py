@@ -19,8 +19,8 @@ from django.urls import URLPattern, path, reverse
 
 from webapp.base import zips
 from webapp.base.uses import describe_uses
-from webapp.bench.admin.pages import BenchAdmin
-from webapp.problems import exchange, markdown, missing_files
+from webapp.bench.admin.bench_admin import BenchAdmin
+from webapp.problems import markdown, missing_files, problem_sets
 from webapp.problems.files import respond_with_file
 from webapp.problems.lines import ExactTextField
 from webapp.problems.models import Attachment, Problem, Subtask, TestCase
@@ -93,13 +93,13 @@ class SetForm(forms.Form):
 
 def _read_uploads(uploads: Sequence[UploadedFile]) -> dict[str, bytes]:
     """Files by name; archives are unpacked, and a .yaml counts as the set's own. Raises BadSet."""
-    if sum(file.size or 0 for file in uploads) > exchange.MOST_BYTES:
-        raise exchange.BadSet(f"the files have more than {exchange.MOST_BYTES >> 20} MB")
+    if sum(file.size or 0 for file in uploads) > problem_sets.MOST_BYTES:
+        raise problem_sets.BadSet(f"the files have more than {problem_sets.MOST_BYTES >> 20} MB")
     given = dict[str, bytes]()
     for file in uploads:
         name = file.name or ""
         is_set = name.lower().endswith((".zip", ".yaml", ".yml"))
-        given |= exchange.read_bytes(name, file.read()) if is_set else {name: file.read()}
+        given |= problem_sets.read_bytes(name, file.read()) if is_set else {name: file.read()}
     return given
 
 
@@ -173,15 +173,15 @@ class ProblemAdmin(BenchAdmin):
         if request.method == "POST" and form.is_valid():
             file = form.cleaned_data["file"]
             try:
-                if file.size > exchange.MOST_BYTES:
-                    raise exchange.BadSet(f"the file has more than {exchange.MOST_BYTES >> 20} MB")
-                files = exchange.read_bytes(file.name, file.read())
+                if file.size > problem_sets.MOST_BYTES:
+                    raise problem_sets.BadSet(f"the file has more than {problem_sets.MOST_BYTES >> 20} MB")
+                files = problem_sets.read_bytes(file.name, file.read())
                 if missing_files.list_missing(files):
                     key = uuid.uuid4()
                     missing_files.keep_set(files, key)
                     return HttpResponseRedirect(reverse("admin:problems_complete", args=[key]))
                 return self._import_files(request, files)
-            except exchange.BadSet as error:
+            except problem_sets.BadSet as error:
                 form.add_error("file", f"Nothing was imported: {error}")
         return self._render(request, "import_problems", {"title": "Import problems", "form": form})
 
@@ -198,19 +198,19 @@ class ProblemAdmin(BenchAdmin):
         if request.method == "POST":
             try:
                 given = _read_uploads(request.FILES.getlist("files"))
-                if exchange.SET_FILE in given:
+                if problem_sets.SET_FILE in given:
                     try:
                         missing_files.list_missing(given)
-                    except exchange.BadSet as error:
+                    except problem_sets.BadSet as error:
                         context["error"] = f"The new .yaml is not taken: {error}"
-                        del given[exchange.SET_FILE]
+                        del given[problem_sets.SET_FILE]
                 files, context["unused"] = missing_files.add_files(files, given)
                 missing_files.keep_set(files, key)
                 if not missing_files.list_missing(files):
                     done = self._import_files(request, files)
                     missing_files.delete_set(key)
                     return done
-            except exchange.BadSet as error:
+            except problem_sets.BadSet as error:
                 context["error"] = f"Nothing is imported yet: {error}"
         context["missing"] = missing_files.list_missing(files)
         return self._render(request, "complete_problems", context)
@@ -221,12 +221,12 @@ class ProblemAdmin(BenchAdmin):
 
     def _import_files(self, request: HttpRequest, files: Mapping[str, bytes]) -> HttpResponse:
         """Import the set and go to the list of problems. Raises BadSet."""
-        problems = exchange.import_set(files)
+        problems = problem_sets.import_set(files)
         messages.success(request, f"Imported: {', '.join(problem.title for problem in problems)}.")
         return HttpResponseRedirect(reverse("admin:problems_problem_changelist"))
 
     @admin.action(description="Export as an archive")
     def export(self, request: HttpRequest, queryset: QuerySet[Problem]) -> HttpResponse:
-        data = zips.pack(exchange.export_set(queryset))
+        data = zips.pack(problem_sets.export_set(queryset))
         headers = {"Content-Disposition": 'attachment; filename="problems.zip"'}
         return HttpResponse(data, content_type="application/zip", headers=headers)

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from webapp.audit import record
+from webapp.bench.admin.bench_admin import BenchAdmin, render_state
 from webapp.bench.admin.loop_rows import ReadOnlyAdmin
-from webapp.bench.admin.pages import BenchAdmin, render_state
 from webapp.bench.studies.forms import ASSIGNMENT_FIELDS, ArmForm, ArmFormSet, AssignmentForm, StudyForm
 from webapp.studies import copying
 from webapp.studies.consent import write_consent

@@ -13,10 +13,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from llm.methods import LOOKING_ON
-from webapp.bench.admin.pages import BenchAdmin, render_state
+from webapp.bench.admin.bench_admin import BenchAdmin, render_state
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems import media
-from webapp.votes import answer_pairs, proposals
+from webapp.votes import problem_pairs, proposals
 from webapp.votes.models import Pair, Poll
 
 ANSWER_PREFIX = "answer-"
@@ -26,7 +26,7 @@ ANSWER_PREFIX = "answer-"
 def winner_choices() -> list[tuple[str, Any]]:
     """The winners of finished experiments: final clips of robots and answers to problems."""
     clips = [(str(clip.pk), _label_winner(clip.candidate)) for clip in list_winning_clips()]
-    read = [(f"{ANSWER_PREFIX}{row.pk}", _label_winner(row)) for row in answer_pairs.find_winners()]
+    read = [(f"{ANSWER_PREFIX}{row.pk}", _label_winner(row)) for row in problem_pairs.find_winners()]
     groups = [("Robots", clips), ("Answers to problems", read)]
     return [("", "---------"), *((name, found) for name, found in groups if found)]
 
@@ -52,7 +52,7 @@ def find_winner_choice(public_id: str) -> str:
         return ""
     if clip := list_winning_clips().filter(candidate=row.winner_id).first():
         return str(clip.pk)
-    answer = answer_pairs.find_winners().filter(pk=row.winner_id).first()
+    answer = problem_pairs.find_winners().filter(pk=row.winner_id).first()
     return f"{ANSWER_PREFIX}{answer.pk}" if answer else ""
 
 
@@ -84,7 +84,7 @@ class PairForm(forms.ModelForm):
         for name in {"first", "second"} & set(data):
             is_read, number = data[name].startswith(ANSWER_PREFIX), data[name].removeprefix(ANSWER_PREFIX)
             clip = None if is_read else list_winning_clips().get(pk=number)
-            answer = answer_pairs.find_winners().get(pk=number) if is_read else None
+            answer = problem_pairs.find_winners().get(pk=number) if is_read else None
             data[name] = clip
             setattr(self.instance, f"{name}_answer", answer)
             candidate = answer or (clip.candidate if clip else None)

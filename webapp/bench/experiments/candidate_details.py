@@ -12,7 +12,7 @@ from django.urls import reverse
 from llm import extract
 from webapp.base import charts
 from webapp.bench.experiments.code_diff import Line, Row, align_lines, highlight, summarize_rows
-from webapp.bench.experiments.learning import Learning
+from webapp.bench.experiments.preference_learning import Learning
 from webapp.bench.experiments.reused_trainings import ReusedTraining, read_reused_trainings
 from webapp.experiments import figures
 from webapp.experiments.kinds import train, write

@@ -10,7 +10,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from webapp.base.http import HtmxHttpRequest
-from webapp.problems import exchange
+from webapp.problems import problem_sets
 
 FOLDER = settings.BASE_DIR / "examples" / "problems"
 
@@ -20,8 +20,8 @@ def make_examples(request: HtmxHttpRequest) -> HttpResponse:
     if not request.user.has_perm("problems.add_problem"):
         raise PermissionDenied("Your role does not include this.")
     try:
-        made = exchange.import_examples(FOLDER)
-    except (exchange.BadSet, FileNotFoundError) as error:
+        made = problem_sets.import_examples(FOLDER)
+    except (problem_sets.BadSet, FileNotFoundError) as error:
         messages.error(request, f"No example was made: {error}")
         return redirect("bench:tasks")
     if made:

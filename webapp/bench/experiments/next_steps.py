@@ -9,7 +9,7 @@ from django.utils.http import urlencode
 
 from llm.methods import LOOKING_ON
 from simulation import catalog
-from trainer.preferences.settings import SESSIONS
+from trainer.preferences.algorithms import SESSIONS
 from trainer.records import FINAL
 from webapp.experiments import repeating
 from webapp.experiments.models import Clip, Experiment

@@ -13,8 +13,8 @@ from django.urls import reverse
 from llm.backend import strip_credentials
 from webapp.base import charts
 from webapp.bench.experiments import winner_zip
-from webapp.bench.experiments.learning import Learning, describe_plan, describe_teacher, read_learning
 from webapp.bench.experiments.next_steps import NextSteps, find_next_steps
+from webapp.bench.experiments.preference_learning import Learning, describe_plan, describe_teacher, read_learning
 from webapp.bench.experiments.prompt_versions import PromptSpan, describe_task_revisions, read_prompt_spans
 from webapp.bench.experiments.retrainings import RetrainingTable, read_retrainings
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
@@ -25,7 +25,7 @@ from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.job_kinds import list_kinds
 from webapp.experiments.kinds import find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
-from webapp.experiments.pairs import asks_people, asks_vision, warn_of_teacher
+from webapp.experiments.pair_sessions import asks_people, asks_vision, warn_of_teacher
 from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.experiments.trained_presets import describe_changed_settings
 from webapp.experiments.working_time import WorkingTime, read_working_time

@@ -14,7 +14,7 @@ from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.job_kinds import IMPORTANCE
 from webapp.experiments.kinds import KINDS
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, Request
-from webapp.experiments.pairs import find_open_session
+from webapp.experiments.pair_sessions import find_open_session
 from webapp.experiments.working_time import WorkingTime
 from webapp.review import panels
 

@@ -24,7 +24,7 @@ from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.experiments import run_table, selected_runs
 from webapp.bench.experiments.run_columns import ALL, SHOWN
 from webapp.bench.experiments.run_filters import RunFilterForm, shorten_address
-from webapp.experiments import labels, queues
+from webapp.experiments import experiment_tags, queues
 from webapp.experiments.models import Experiment
 
 FORM_ID, COLUMNS_ID, TABLE_ID = "run-filter", "run-columns", "experiments"
@@ -134,23 +134,25 @@ def curves(request: HtmxHttpRequest, slug: str, ending: str) -> HttpResponse:
 
 
 def _add_tag(rows: Rows, name: str) -> SafeString:
-    count = labels.add_tag(rows, name)
+    count = experiment_tags.add_tag(rows, name)
     if not count:
         return format_html("They have the tag “{}” already.", name)
     return format_html("“{}” is on {} more {}.", name, count, _count_word(count))
 
 
 def _remove_tag(rows: Rows, name: str) -> SafeString:
-    count = labels.remove_tag(rows, name)
+    count = experiment_tags.remove_tag(rows, name)
     if not count:
         return format_html("None of them has the tag “{}”.", name)
     return format_html("“{}” is off {} {}.", name, count, _count_word(count))
 
 
 def _archive(rows: Rows, name: str) -> SafeString:
-    chosen = ",".join(str(row.public_id) for row in rows.filter(archived_at=None).exclude(status__in=labels.LIVE))
-    running = rows.filter(archived_at=None, status__in=labels.LIVE).count()
-    count = labels.archive(rows)
+    chosen = ",".join(
+        str(row.public_id) for row in rows.filter(archived_at=None).exclude(status__in=experiment_tags.LIVE)
+    )
+    running = rows.filter(archived_at=None, status__in=experiment_tags.LIVE).count()
+    count = experiment_tags.archive(rows)
     undo = format_html(
         '<button class="link" form="act" name="run" value="{}" formaction="{}">Undo</button>',
         chosen,
@@ -163,7 +165,7 @@ def _archive(rows: Rows, name: str) -> SafeString:
 
 
 def _unarchive(rows: Rows, name: str) -> SafeString:
-    count = labels.unarchive(rows)
+    count = experiment_tags.unarchive(rows)
     return format_html("{} {} listed again.", count, _count_word(count))
 
 
@@ -190,7 +192,7 @@ def change_selected(request: HtmxHttpRequest, action: str) -> HttpResponse:
     detail: dict[str, Any] = {}
     try:
         if "tag" in action:
-            detail["tag"] = labels.clean_tag(request.POST.get("tag", ""))
+            detail["tag"] = experiment_tags.clean_tag(request.POST.get("tag", ""))
         chosen = [str(public_id) for public_id in rows.values_list("public_id", flat=True)]
         if not chosen:
             raise ValueError("Choose experiments first.")

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.studies.gold import edit_gold
 from webapp.experiments.models import Clip, PairSession, Segment
-from webapp.experiments.pairs import read_seconds
+from webapp.experiments.pair_sessions import read_seconds
 from webapp.review.gold_pairs import looks_alike
 from webapp.review.models import GoldPair
 from webapp.studies.models import Study

@@ -12,7 +12,7 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Ma
 
 from llm.records import TRIED
 from webapp.base.paper_table import Table
-from webapp.experiments import loop, pairs, progress
+from webapp.experiments import loop, pair_sessions, progress
 from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Event, Experiment, Job, PairSession, Request
 from webapp.experiments.resource_use import Usage, sum_usage
@@ -179,7 +179,7 @@ def _read_states(experiments: Sequence[Experiment]) -> dict[int, State]:
     """The state of each of these experiments, by primary key."""
     now = progress.read_all(experiments)
     asked = loop.find_waiting_requests(experiments)
-    sessions = pairs.find_open_sessions(experiments)
+    sessions = pair_sessions.find_open_sessions(experiments)
     last_event = _read_latest(Event.objects.filter(experiment__in=experiments), "created_at")
     last_done = _read_latest(Request.objects.filter(experiment__in=experiments), "finished_at")
     states = {}

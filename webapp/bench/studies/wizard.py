@@ -21,8 +21,8 @@ from webapp.audit import record
 from webapp.audit.request_scope import leave_unrecorded
 from webapp.base.http import HtmxHttpRequest, get_site_address
 from webapp.bench.studies import wizard_autosave, wizard_check
-from webapp.bench.studies.languages import list_progress
 from webapp.bench.studies.start_forms import CopyForm, StartComparisonForm, StartForm
+from webapp.bench.studies.translation_pages import list_progress
 from webapp.bench.studies.wizard_forms import (
     NEEDED,
     Arms,

@@ -15,13 +15,13 @@ from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_dow
 from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.problems.files import respond_with_file
 from webapp.votes import (
-    answer_pairs,
     figures,
     lifecycle,
     pair_names,
     poll_enrolment,
     poll_results,
     pooling,
+    problem_pairs,
     single_results,
 )
 from webapp.votes.models import Evaluator, Pair, Poll
@@ -64,7 +64,7 @@ def poll(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "items": pairs,
         "site": get_site_address(request),
         "most_at_once": MOST_AT_ONCE,
-        "read": [(p, names[p.pk], list(enumerate(answer_pairs.find_files(p), 1))) for p in pairs if p.answers],
+        "read": [(p, names[p.pk], list(enumerate(problem_pairs.find_files(p), 1))) for p in pairs if p.answers],
         "plan": row.plan or (lifecycle.write_plan(row) if pairs else ""),
         "problems": lifecycle.find_problems(row) if row.status == Poll.Status.DRAFT else [],
     }
@@ -103,7 +103,7 @@ def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
 def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: int) -> HttpResponse:
     """A file that evaluators saw beside the answers of a pair, by its number."""
     pair = get_object_or_404(Pair, poll__public_id=public_id, position=position)
-    row = dict(enumerate(answer_pairs.find_files(pair), 1)).get(number)
+    row = dict(enumerate(problem_pairs.find_files(pair), 1)).get(number)
     if row is None:
         raise Http404("There is no such file.")
     return respond_with_file(row)

@@ -13,7 +13,7 @@ from llm.backend import Reply
 from llm.judges import vision_pairs
 from llm.records import Ask
 from webapp.base.store import store
-from webapp.experiments import loop, pairs
+from webapp.experiments import loop, pair_sessions
 from webapp.experiments.execute import frames
 from webapp.experiments.execute.ask import NO_VISION, VISION
 from webapp.experiments.execute.model_calls import build_saver, open_budgeted_backend, read_saved_replies
@@ -50,7 +50,7 @@ def answer_pairs(lease: Lease) -> None:
         lease.fail(f"The vision model answers no pairs: {error}")
         return
     with lease.settle() as locked:
-        pairs.end_session(locked, session)
+        pair_sessions.end_session(locked, session)
 
 
 def ask_about(
@@ -61,7 +61,7 @@ def ask_about(
     swapped, description = vision_pairs.is_swapped(seed), loop.describe_task(experiment).description
     shown = [read_pictures(experiment, segment) for segment in (pair.first, pair.second)]
     if not all(shown):
-        return pairs.SKIPPED, ""
+        return pair_sessions.SKIPPED, ""
     first, second = shown[::-1] if swapped else shown
     question = vision_pairs.ask_analysis(description, len(first), len(second), seed)
     said, error = put_question(question, (*first, *second))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainer.preferences.exchange import segment_file
 from webapp.base.store import store
-from webapp.experiments import events, pairs
+from webapp.experiments import events, pair_sessions
 from webapp.experiments.execute.film import NO_REPORT, ClipOrder, film_pending, publish_film
 from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, PairSession, Segment
@@ -28,7 +28,7 @@ def film_pairs(lease: Lease) -> None:
             segment.save(update_fields=["status", "error"])
             text = f"A segment of session {session.number} could not be filmed: {segment.error}"
             events.emit(experiment, "clip failed", text)
-        pairs.open_session(experiment, session)
+        pair_sessions.open_session(experiment, session)
 
 
 def list_orders(session: PairSession, folder: Path) -> list[ClipOrder]:

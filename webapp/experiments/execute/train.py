@@ -18,8 +18,8 @@ from simulation.rollout_statistics import state_statistics
 from trainer import launch
 from trainer.log_lines import MARK
 from trainer.preferences import exchange
-from trainer.preferences.sessions import read_sessions
-from trainer.preferences.settings import Preferences, count_segment_steps
+from trainer.preferences.algorithms import Preferences, count_segment_steps
+from trainer.preferences.session_figures import read_sessions
 from trainer.process import EXIT_DISK_FULL, EXIT_WAITS
 from trainer.records import (
     FINAL,
@@ -37,7 +37,7 @@ from webapp.base.claims import Interrupted
 from webapp.base.database import CONNECTION_ERRORS
 from webapp.base.store import store
 from webapp.base.store_interface import DiskFull
-from webapp.experiments import events, jobs, pairs, request_results, run_folder, signals
+from webapp.experiments import events, jobs, pair_sessions, request_results, run_folder, signals
 from webapp.experiments.candidates import find_candidate, read_outcome
 from webapp.experiments.execute import reuse, warm_start
 from webapp.experiments.kinds.train import list_seeds
@@ -76,7 +76,7 @@ def train(lease: Lease) -> None:
     if start and not found:
         lease.fail(f"Training was to start from {start.name}, which is gone.")
         return
-    pairs.write_answers(request, publisher.folder)
+    pair_sessions.write_answers(request, publisher.folder)
     process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
         with publisher.waiting(lease.beat_in_background):
@@ -91,7 +91,7 @@ def train(lease: Lease) -> None:
     finally:
         launch.stop(process)
         publisher.stop()
-        pairs.delete_answers(publisher.folder)
+        pair_sessions.delete_answers(publisher.folder)
     if result is None and process.returncode == EXIT_WAITS:
         with publisher.waiting(lease.beat_in_background):
             publisher.publish(large=True)
@@ -129,7 +129,7 @@ def wait_for_answers(lease: Lease, request: Request, candidates: list[Candidate]
         return
     with lease.settle() as experiment:
         save_sessions(folder, candidates)
-        pairs.begin_session(experiment, request, queries)
+        pair_sessions.begin_session(experiment, request, queries)
 
 
 def find_candidates(request: Request) -> list[Candidate]:
@@ -181,9 +181,9 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
         return None
     asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
     asked["prior"] = asks.get("prior", False)
-    if not (pairs.asks_people(experiment) or pairs.asks_vision(experiment)):
+    if not (pair_sessions.asks_people(experiment) or pair_sessions.asks_vision(experiment)):
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
-    steps = count_segment_steps(pairs.read_seconds(experiment), catalog.task(experiment.task))
+    steps = count_segment_steps(pair_sessions.read_seconds(experiment), catalog.task(experiment.task))
     return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)
 
 

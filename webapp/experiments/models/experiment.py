@@ -149,7 +149,7 @@ class Candidate(models.Model):
     metric_trace = models.JSONField(default=dict)
     """Hidden from participants and from preference methods."""
     sessions = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))
-    """Where it learned from answers about pairs: the figures of each session (trainer.preferences.sessions)."""
+    """Where it learned from answers about pairs: the figures of each session (trainer.preferences.session_figures)."""
     rts = models.FloatField(null=True)
     final_score = models.FloatField(null=True)
     evaluation = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))

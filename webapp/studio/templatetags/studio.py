@@ -18,7 +18,7 @@ from webapp.problems.media import films
 from webapp.problems.medium import Medium
 from webapp.studies.models import Study
 from webapp.studies.texts.localizing import Owner, find_language, normalize
-from webapp.studio import languages
+from webapp.studio import page_language
 
 register = template.Library()
 
@@ -36,7 +36,7 @@ def icon(name: str) -> SafeString:
 @register.simple_tag
 def words_address() -> str:
     """The address of the scripts' words in the page's language."""
-    return languages.find_words_address(translation.get_language() or settings.LANGUAGE_CODE)
+    return page_language.find_words_address(translation.get_language() or settings.LANGUAGE_CODE)
 
 
 @register.simple_tag(takes_context=True)

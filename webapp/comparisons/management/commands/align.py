@@ -13,7 +13,7 @@ from llm.methods.align import ANSWERS, PICTURES, VIDEOS
 from webapp.base.commands import PrefineCommand
 from webapp.base.status_line import StatusLine
 from webapp.comparisons import alignments, csv_tables
-from webapp.comparisons.markdown import format_number
+from webapp.comparisons.markdown_tables import format_number
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.plan import MOST_RETRAININGS, derive_retraining_id, save_once
 from webapp.experiments import alignment, headless, loop, progress

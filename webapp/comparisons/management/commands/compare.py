@@ -24,8 +24,8 @@ from webapp.comparisons import (
     follow_ups,
     foreground,
     pace,
+    plan_record,
     planned_queries,
-    record,
     report,
 )
 from webapp.comparisons.arms import Arm
@@ -158,7 +158,7 @@ class Command(PrefineCommand):
         if options["plan"] or options["estimate"]:
             return
         if plan.retrain:
-            record.fix(plan, self.folder, timezone.now())
+            plan_record.fix(plan, self.folder, timezone.now())
         if not options["report"]:
             row = self.list_on_bench(row)
         failed: list[Experiment] = []

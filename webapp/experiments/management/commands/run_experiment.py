@@ -18,7 +18,7 @@ from webapp.experiments.defaults import find_model
 from webapp.experiments.models import Experiment
 from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.experiments.options import OFFLINE, describe_options, parse_options
-from webapp.experiments.pairs import warn_of_teacher
+from webapp.experiments.pair_sessions import warn_of_teacher
 from webapp.experiments.seeds import find_next_seed
 from webapp.problems import lookup
 from webapp.problems.media import get_medium

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from webapp.base import zips
-from webapp.problems import exchange
+from webapp.problems import problem_sets
 from webapp.problems.models import Problem
 
 
@@ -27,7 +27,7 @@ class Command(BaseCommand):
             )
         if path.exists():
             raise CommandError(f"{path} already exists")
-        files = exchange.export_set(problems)
+        files = problem_sets.export_set(problems)
         if path.suffix == ".zip":
             path.write_bytes(zips.pack(files))
         else:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from webapp.problems import exchange
+from webapp.problems import problem_sets
 
 
 class Command(BaseCommand):
@@ -16,7 +16,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            problems = exchange.import_set(exchange.read_path(options["path"]))
-        except (exchange.BadSet, OSError) as error:
+            problems = problem_sets.import_set(problem_sets.read_path(options["path"]))
+        except (problem_sets.BadSet, OSError) as error:
             raise CommandError(f"nothing was imported: {error}") from error
         self.stdout.write(f"Imported {len(problems)}: {', '.join(problem.name for problem in problems)}")

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from llm.methods import METHODS
 from webapp.base import charts
 from webapp.bench.chart_html import draw_figure
-from webapp.experiments import figures, pairs
+from webapp.experiments import figures, pair_sessions
 from webapp.experiments.candidates import describe_answers
 from webapp.experiments.models import Candidate, Experiment
 from webapp.experiments.options import format_value
@@ -73,7 +73,7 @@ def describe_plan(experiment: Experiment) -> str:
     if not experiment.asks_pairs:
         return ""
     value_of = METHODS[experiment.method].value_of
-    filmed = pairs.asks_people(experiment) or pairs.asks_vision(experiment)
+    filmed = pair_sessions.asks_people(experiment) or pair_sessions.asks_vision(experiment)
     name, unit = ("seconds", "s") if filmed else ("segment", "steps")
     queries, segment = (value_of(option, experiment.options) for option in ("queries", name))
     about = f"segments of {segment:g} {unit}" if segment else "whole episodes"
@@ -85,7 +85,7 @@ def describe_teacher(experiment: Experiment) -> str:
     """Who answers, and how."""
     if not experiment.asks_pairs:
         return ""
-    if pairs.asks_vision(experiment):
+    if pair_sessions.asks_vision(experiment):
         pictures = METHODS[experiment.method].value_of("pictures", experiment.options)
         return f"the vision model {experiment.vision} answers, from {pictures} pictures of each segment"
     if experiment.judge_info.asks_people:

@@ -10,10 +10,10 @@ import numpy as np
 
 from simulation.catalog import AnyPreset, TaskInfo
 from simulation.rollout import write_rollout
+from trainer.preferences.algorithms import Preferences
 from trainer.preferences.exchange import Queries, segment_file, write_queries
 from trainer.preferences.queries import Query
 from trainer.preferences.segments import RECORDED_WORLDS, Segments
-from trainer.preferences.settings import Preferences
 
 
 def count_recorded_worlds(wanted: Sequence[Preferences | None], preset: AnyPreset) -> int:

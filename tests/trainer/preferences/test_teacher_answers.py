@@ -5,8 +5,8 @@ import random
 import torch
 
 from teachers.noisy import Teacher
-from trainer.preferences.answers import answer_pairs
 from trainer.preferences.segments import Segments
+from trainer.preferences.teacher_answers import answer_pairs
 
 
 def of(*truths):
