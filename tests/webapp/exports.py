@@ -142,7 +142,7 @@ def normalize_page(response):
     assert response.status_code == 200, response
     text = response.content.decode()
     text = re.sub(r'csrfmiddlewaretoken" value="\w+"|X-CSRFToken": "\w+"', "", text)
-    text = re.sub(r'(data-(?:after|version)|id__exact|admin/\w+/\w+/)=?"?[0-9a-f]+"?', r"\1", text)
+    text = re.sub(r'(data-(?:after|version)|id__exact|admin/\w+/\w+/|/studies/)=?"?[0-9a-f]+"?', r"\1", text)
     text = re.sub(r'(<option value=")\d+"', r"\1", text)
     text = re.sub(r"/(v|join)/[\w-]{20,}/", r"/\1/", text)
     text = re.sub(r"\n\s*(<span>imported, to look at</span>)?\n", "\n\n", text)

@@ -254,7 +254,7 @@ def test_an_interrupted_comparison_goes_on_and_reads_what_is_finished(tmp_path: 
     assert "2 of 2 experiments finished" in text and (tmp_path / "out" / "curves-Cartpole.svg").exists()
     assert len(list(runs.glob("*/job.json"))) == 2
 
-    other = embedded(tmp_path / "other")  # a machine that knows nothing of it
+    other = embedded(tmp_path / "other", data.interpreter)  # a machine that knows nothing of it
     words[words.index("--out") + 1] = str(tmp_path / "read back")
     said = other.manage(*words, "--with", str(tmp_path / "out"))
     assert "Finished elsewhere: 2 experiments" in said and "0 of 4 candidates to try" in said
