@@ -13,9 +13,9 @@ pytestmark = pytest.mark.slow
 WIDE = {"viewport": {"width": 1440, "height": 900}}
 SETUP = r"""
 from tests.webapp import problem_rows
-from webapp.problems import exchange, lookup
+from webapp.problems import lookup, problem_sets
 from pathlib import Path
-exchange.import_set(exchange.read_path(Path("examples/problems")))
+problem_sets.import_set(problem_sets.read_path(Path("examples/problems")))
 def written(final, reasoning):
     return f"## Final answer\n\n{final}\n\n## Reasoning\n\n{reasoning}"
 long = "Let $a_n$ count the ways. Then\n\n$$a_n = a_{n-1} + a_{n-3} + b_n, \\qquad b_n = a_{n-2} - b_{n-2}$$\n\n" * 4
