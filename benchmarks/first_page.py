@@ -21,7 +21,7 @@ from tests.webapp.sites import BROWSER, serve
 
 LATENCY_MS, BYTES_PER_SECOND = 400, 50_000
 TIMES = 5
-MADE = """
+MAKE_ROWS = """
 from webapp.studies.models import Participant
 study = rows.study(demonstration=True)
 out["home"] = "/"
@@ -70,7 +70,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
         with serve(Path(folder), command) as site:
-            addresses = site.python(MADE)
+            addresses = site.python(MAKE_ROWS)
             browser = playwright.chromium.launch(**BROWSER)
             print(f"Pages with an empty cache, without video\n\n{machine('playwright')}\n")
             print("| page | requests | kB | seen, ms | seen on 3G slow, ms | quickest | scripts done on 3G slow, ms |")

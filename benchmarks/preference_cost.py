@@ -87,7 +87,7 @@ def count_parts(folder: Path, job: TrainJob) -> dict[str, float]:
     """Processor seconds of a whole training, and of its parts."""
     seconds: dict[str, float] = defaultdict(float)
     for name, title in PARTS.items():
-        setattr(PreferenceTraining, name, timed(getattr(PreferenceTraining, name), seconds, title))
+        setattr(PreferenceTraining, name, time_function(getattr(PreferenceTraining, name), seconds, title))
     torch.set_num_threads(1)
     shard_folder(folder, 0, 1).mkdir(parents=True)
     shard = Lockstep(folder, job, 0, 1, threads=1)
@@ -100,17 +100,17 @@ def count_parts(folder: Path, job: TrainJob) -> dict[str, float]:
     return dict(seconds)
 
 
-def timed(function: Callable[..., Any], seconds: dict[str, float], title: str) -> Callable[..., Any]:
+def time_function(function: Callable[..., Any], seconds: dict[str, float], title: str) -> Callable[..., Any]:
     """The function, whose processor time is added up."""
 
-    def measured(*arguments: Any, **named: Any) -> Any:
+    def call(*arguments: Any, **named: Any) -> Any:
         began = time.process_time()
         try:
             return function(*arguments, **named)
         finally:
             seconds[title] += time.process_time() - began
 
-    return measured
+    return call
 
 
 def main() -> None:

@@ -131,12 +131,12 @@ def read_rows(task: str, part: Part, options: argparse.Namespace) -> Iterator[Ro
             queries,
             part.source,
             tuple(one.rts for one in candidates if one.rts is not None),
-            tuple(_evaluated(one) for one in candidates),
+            tuple(_read_score(one) for one in candidates),
             tuple(share for share in right if share is not None),
         )
 
 
-def _evaluated(candidate: CandidateResult) -> float:
+def _read_score(candidate: CandidateResult) -> float:
     return float(candidate.evaluation["score"])
 
 

@@ -20,7 +20,7 @@ from tests.webapp.sites import BROWSER, serve
 
 FPS = 30
 SEAM_SECONDS = 0.3
-MADE = """
+MAKE_ROWS = """
 person = rows.participant()
 rows.create_round(person)
 rows.open_judgement(person)
@@ -65,7 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         command = ["uvicorn", "webapp.asgi:application", "--lifespan", "off", "--log-level", "warning"]
         with serve(Path(folder), command) as site:
-            address = site.url + site.python(MADE)["address"]
+            address = site.url + site.python(MAKE_ROWS)["address"]
             browser = playwright.chromium.launch(**BROWSER)
             print(f"Six clips at {FPS} frames/s: frames between first and last\n\n{machine('playwright')}\n")
             print("| processor | samples | median | 95% | 99% | most |\n|---|---:|---:|---:|---:|---:|")

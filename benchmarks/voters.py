@@ -28,7 +28,7 @@ from benchmarks.round import prefine
 
 WINDOW_SECONDS = 30.0
 SETTLE_SECONDS = 2.0
-MADE = """
+MAKE_ROWS = """
 from tests.webapp import poll_rows, rows
 from webapp.votes import poll_enrolment
 study = rows.study()
@@ -100,7 +100,7 @@ def main() -> None:
     print("|---|---|---:|---:|---:|---:|---:|", flush=True)
     with tempfile.TemporaryDirectory() as data, prefine(Path(data)) as site:
         for when, window in (("within half a minute", WINDOW_SECONDS), ("all at once", 0.0)):
-            made = shell(data, MADE.format(people=people))
+            made = shell(data, MAKE_ROWS.format(people=people))
             for who, addresses in (("participant", made[:people]), ("evaluator", made[people:])):
                 waits, used = asyncio.run(measure_votes(site, addresses, window))
                 saved, shown = (sorted(1000 * wait[part] for wait in waits) for part in (0, 1))

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from llm.forms import find_form
-from llm.judges import learned
-from llm.judges.learned import Judged
+from llm.judges import preference_model
+from llm.judges.preference_model import Judged
 from llm.messages import trace_text
 from llm.prompts import render
 from llm.records import Message, Outcome, Problem
@@ -82,10 +82,10 @@ def ranking_text(judged: Sequence[Judged], rounds: Sequence[Round]) -> str:
     if last.worst:
         named[last.worst.candidate.id] = f"the worst of iteration {last.iteration}"
     shown = [one.best for one in rounds] + ([last.worst] if last.worst else [])
-    ranked, among = learned.rank(judged, shown), learned.rank(judged, judged[-1].outcomes)
+    ranked, among = preference_model.rank(judged, shown), preference_model.rank(judged, judged[-1].outcomes)
     if len(ranked) < 2 or last.best not in among:
         return ""
-    right, count = learned.count_foretold(judged)
+    right, count = preference_model.count_foretold(judged)
     return render(
         "ranking",
         ranked=", ".join(named[one.candidate.id] for one in ranked),

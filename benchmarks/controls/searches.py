@@ -83,7 +83,7 @@ class Search:
         wanted = f"{number}-" if number else ""
         return [one.rts for key, one in self.outcomes.items() if key.startswith(wanted) and one.rts is not None]
 
-    def take(self, trainings: Trainings) -> None:
+    def advance(self, trainings: Trainings) -> None:
         """Go on with the results."""
         assert self.waits is not None
         hidden = catalog.task(self.problem.task).metric_row
@@ -135,4 +135,4 @@ def run_searches(searches: Sequence[Search], trainings: Trainings) -> None:
     while waiting := [one for one in searches if one.waits]:
         trainings.train(training for one in waiting for training in one.trainings)
         for one in waiting:
-            one.take(trainings)
+            one.advance(trainings)

@@ -154,9 +154,9 @@ class Person:
         while self.state == "review":
             await asyncio.sleep(TELL_SECONDS)
             if self.state == "review":
-                await self.tell_watching()
+                await self.send_telemetry()
 
-    async def tell_watching(self) -> None:
+    async def send_telemetry(self) -> None:
         fields = self.read_form() | {"sitting": "0123456789abcdef", "client": WATCHED}
         await self.records.time("watching told", self.browser.post(f"{self.link}viewing/", fields), (204,))
 

@@ -147,13 +147,13 @@ class Crowd:
         await asyncio.gather(*voting)
 
     async def let_arrive(self, entry: str) -> None:
-        arriving = []
+        arrivals = []
         for number in range(self.sizes.arrivals):
             identity = f"?PROLIFIC_PID=load{number}&STUDY_ID=load&SESSION_ID=session{number}"
             visit = arrive(self.make_browser(), entry + identity, self.result.records, random.Random(number))
-            arriving.append(asyncio.create_task(visit))
+            arrivals.append(asyncio.create_task(visit))
             await asyncio.sleep(self.sizes.arrival_seconds / self.sizes.arrivals)
-        came = [person for person in await asyncio.gather(*arriving) if person]
+        came = [person for person in await asyncio.gather(*arrivals) if person]
         self.result.arrived = len(came)
         self.people += came
 

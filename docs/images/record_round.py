@@ -33,7 +33,7 @@ HELD_FRAMES = 3
 """Frames that a picture of the waiting stays, so that one can read it."""
 BEST_SECOND = 3.0
 """The second at which the videos begin; a robot that learned nothing has fallen by then."""
-MADE = """
+MAKE_ROWS = """
 study = rows.study(title="Robots that learn to walk", task="{task}", k=6, n=3, seed=4, practice=False)
 out["page"] = rows.participant(study, consented=False).get_absolute_url()
 """
@@ -75,7 +75,7 @@ class Recorder:
         for _ in range(round(seconds * FRAMES_PER_SECOND)):
             self.shot()
 
-    def waiting(self, until: str, most: int, seconds: float = math.inf) -> None:
+    def show_wait(self, until: str, most: int, seconds: float = math.inf) -> None:
         """Take a picture every second, until this selector appears or for this long, and show `most` of those on which
         the page says different things.
         """
@@ -90,7 +90,7 @@ class Recorder:
             for _ in range(HELD_FRAMES):
                 (self.folder / f"{next(self.numbers):04}.png").write_bytes(picture)
 
-    def playing(self, seconds: float) -> None:
+    def play_videos(self, seconds: float) -> None:
         """The videos run on for this long."""
         for _ in range(round(seconds * FRAMES_PER_SECOND)):
             self.second += 1 / FRAMES_PER_SECOND
@@ -104,14 +104,14 @@ class Recorder:
         if box is None:
             raise SystemExit(f"{selector} is not on the page")
         self.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        self.playing(3 / FRAMES_PER_SECOND)
+        self.play_videos(3 / FRAMES_PER_SECOND)
         self.page.locator(selector).click()
-        self.playing(after)
+        self.play_videos(after)
 
 
 def record(site: Site, page: Page, folder: Path, task: str) -> None:
     """One round, from a person's consent to the beginning of the next round."""
-    page.goto(site.url + site.python(MADE.format(task=task))["page"])
+    page.goto(site.url + site.python(MAKE_ROWS.format(task=task))["page"])
     recorder = Recorder(page, folder)
     page.get_by_role("checkbox").check()
     recorder.still(1)
@@ -120,19 +120,19 @@ def record(site: Site, page: Page, folder: Path, task: str) -> None:
     expect(ready).to_be_visible()
     recorder.still(1)
     ready.click()
-    recorder.waiting("#ballot", most=10)
+    recorder.show_wait("#ballot", most=10)
     page.wait_for_function("() => document.querySelectorAll('.tile.is-watched').length === 6", timeout=PATIENCE_MS)
     page.locator("[data-do=play]").click()  # a pause
     page.evaluate(POINTER)
     picked = site.python(PICKED)
-    recorder.playing(2.5)
+    recorder.play_videos(2.5)
     recorder.press(f"#clip-{picked['best']} .pick.best", after=0.8)
     recorder.press(f"#clip-{picked['worst']} .pick.worst", after=0.8)
     recorder.press(".confirm .button", after=0)
     expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
     recorder.still(1.2)
     page.wait_for_selector(".waiting")
-    recorder.waiting("#ballot", most=5, seconds=NEXT_SECONDS)
+    recorder.show_wait("#ballot", most=5, seconds=NEXT_SECONDS)
     recorder.still(1)
 
 

@@ -9,8 +9,8 @@ from functools import partial
 
 from llm.feedback import AS_PUBLISHED, Feedback, Round, describe_prompt, ranking_text, write_prompt
 from llm.forms import find_form
-from llm.judges.learned import Judged
 from llm.judges.panel import reason_text, undecided_text
+from llm.judges.preference_model import Judged
 from llm.method import Method, Option
 from llm.records import Ask, Candidate, Choose, Judge, Problem, Write
 from llm.sections import Prompt, fill_prompt, join_texts, make_prompt, mark_optional

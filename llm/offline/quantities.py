@@ -72,7 +72,7 @@ MEANINGS: Mapping[str, tuple[str, ...]] = {
 # What the words of a task say about speed, height and direction.
 STILL = frozenset({"keep", "balance", "hover", "stay", "lie", "hold"})
 LYING = frozenset({"lie", "lies", "lying", "belly"})
-GOING = frozenset({"reach", "target", "checkpoint", "return", "goal"})
+REACHING = frozenset({"reach", "target", "checkpoint", "return", "goal"})
 LIFTING = frozenset({"lift", "raise", "pick", "fall", "jump"})
 
 
@@ -223,7 +223,7 @@ def _motion(of: str, name: str, first: int, reading: Reading) -> Iterator[Quanti
     if "commands" in reading.inputs:
         yield _quantity(f"{of}vertical_speed", up, NEAR_ZERO, 0.5, "bounce")
         return
-    if not (task & GOING and "targets" in reading.inputs):
+    if not (task & REACHING and "targets" in reading.inputs):
         yield _quantity(f"{of}forward_speed", ahead, MORE, 2.0, "forward speed velocity")
         yield _quantity(f"{of}sideways_speed", aside, NEAR_ZERO, 0.5, "sideways stable")
     plane = f"{name}[:, {first}:{first + 2}]"
@@ -284,7 +284,7 @@ def _places(shapes: Shapes, reading: Reading) -> Iterator[Quantity]:
     if point and itself:
         place = f"torch.tensor([{', '.join(str(float(c)) for c in point.groups())}], device={itself}.device)"
         yield _quantity("target_distance", f"torch.norm({itself} - {place}, dim=-1)", NEAR_ZERO, 1.0, "distance")
-    if words(reading.task) & GOING and shapes.get("targets") == (3,) and shapes.get("root_states") == (13,):
+    if words(reading.task) & REACHING and shapes.get("targets") == (3,) and shapes.get("root_states") == (13,):
         yield from _targets(shapes)
     for first, second in combinations(_bodies(shapes), 2):
         if first.split("_")[0] != second.split("_")[0]:

@@ -113,7 +113,7 @@ def typical(trace: Mapping[str, Row]) -> float:
     return max(sizes, default=0.0) or 1.0
 
 
-def saturated(row: Row) -> bool:
+def is_saturated(row: Row) -> bool:
     """Whether a component moved at first and then stood still: it cannot tell good from better any more."""
     late = row.samples[round(SETTLED * len(row.samples)) :]
     size_of_all = max((abs(v) for v in row.samples), default=0.0)
@@ -218,7 +218,7 @@ def adjust_by_trace(search: Search) -> None:
         row = search.trace.get(name)
         rest = sum(sizes.values()) - value
         about = search.meaning(name)
-        if row is not None and saturated(row) and search.program.temperatures(name):
+        if row is not None and is_saturated(row) and search.program.temperatures(name):
             loosen(search, name)
             continue
         if search.serves_goal(name) or row is None or (about is not None and about.aim == STAYING):

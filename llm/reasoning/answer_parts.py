@@ -63,7 +63,7 @@ def sections(text: str) -> tuple[Section, ...]:
     begins = [fence.start for fence in fences]
     ends_before = [0, *(fence.end for fence in fences)]
     outside = [m for m in _HEADING.finditer(text) if m.start() >= ends_before[bisect_right(begins, m.start())]]
-    marks = [(m, heading) for m in outside if (heading := _heading(m))]
+    marks = [(m, heading) for m in outside if (heading := _read_heading(m))]
     starts, ends = [0, *(m.end() for m, _ in marks)], [*(m.start() for m, _ in marks), len(text)]
     headings = [("", ""), *(heading for _, heading in marks)]
     parts = [
@@ -87,7 +87,7 @@ def _with_headings_that_tell(parts: Sequence[Section]) -> list[Section]:
     return told
 
 
-def _heading(line: re.Match[str]) -> tuple[str, str] | None:
+def _read_heading(line: re.Match[str]) -> tuple[str, str] | None:
     """The title and what is said on the same line; None where the line is none, only bold."""
     known = _TITLE.match(line["line"].strip())
     if known:

@@ -8,7 +8,7 @@ from llm.feedback import Feedback, Round, write_prompt
 from llm.forms import find_form
 from llm.methods import method as find_method
 from llm.offline.reading import Past, Row, read
-from llm.offline.refining import Search, follow_history, refine, saturated, share_in
+from llm.offline.refining import Search, follow_history, is_saturated, refine, share_in
 from llm.offline.sight import reads_alike
 from llm.offline.syntax_tree import Program
 from llm.records import Candidate, Outcome
@@ -75,8 +75,8 @@ def test_what_a_best_dropped_does_not_come_back_and_what_it_added_counts_for_mor
 
 def test_a_saturated_component_gets_a_higher_temperature():
     climbing, settled = (0.1, 0.4, 0.7, 1.0, 1.3, 1.6), (0.1, 0.6, 0.9, 0.99, 1.0, 1.0)
-    assert not saturated(Row(climbing, 1.6, 0.9, 0.1)) and saturated(Row(settled, 1.0, 0.8, 0.1))
-    assert not saturated(Row((1.0,) * 6, 1.0, 1.0, 1.0)), "what never moved is flat, not saturated"
+    assert not is_saturated(Row(climbing, 1.6, 0.9, 0.1)) and is_saturated(Row(settled, 1.0, 0.8, 0.1))
+    assert not is_saturated(Row((1.0,) * 6, 1.0, 1.0, 1.0)), "what never moved is flat, not saturated"
     trace = {"upright": {"samples": list(settled), "max": 1.0, "mean": 0.8, "min": 0.1}}
     best = Outcome(Candidate("1-1", SOURCE), True, trace=trace)
     reading = read(write_prompt(PROBLEM, [Round(1, best, None, "", "")], Feedback()).messages)

@@ -48,7 +48,7 @@ def run_all(plan: Plan) -> list[str]:
     """
     names = []
     for number, step in enumerate(follow_ups.list_steps(plan)):
-        rows = plan.existing()
+        rows = plan.find_experiments()
         assert step.is_ready(rows)
         row = follow_ups.create(step, rows)
         assert row is not None
@@ -69,20 +69,20 @@ def planned(**values: Any) -> Comparison:
 
 def statuses(comparison: Comparison) -> list[str]:
     """Of the plan's experiments, in its order; "-" for those that are not made yet."""
-    rows = comparison.plan.existing()
+    rows = comparison.plan.find_experiments()
     found = [rows.get(comparison.plan.public_id(cell)) for cell in comparison.plan.cells()]
     return [row.status if row else "-" for row in found]
 
 
 def running(comparison: Comparison) -> Experiment:
-    (row,) = [row for row in comparison.plan.existing().values() if row.live]
+    (row,) = [row for row in comparison.plan.find_experiments().values() if row.live]
     return row
 
 
 def carried_through(comparison: Comparison) -> None:
     """What reaper and workers do, to the end."""
     while comparison.status == "running":
-        live = [row for row in comparison.plan.existing().values() if row.live]
+        live = [row for row in comparison.plan.find_experiments().values() if row.live]
         for row in live:
             fake_workers.do_work(row)
         background.continue_running()

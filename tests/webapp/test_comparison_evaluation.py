@@ -98,7 +98,7 @@ def test_the_site_runs_retrainings_after_their_searches() -> None:
     background.start(row)
     seen = []
     while row.status == "running":
-        (live,) = [one for one in row.plan.existing().values() if one.live]
+        (live,) = [one for one in row.plan.find_experiments().values() if one.live]
         seen.append(live.name)
         fake_workers.do_work(live)
         background.continue_running()
@@ -120,7 +120,7 @@ def test_what_was_finished_elsewhere_is_not_trained_here(tmp_path: Path) -> None
     scores = [round(one.score or 0, 1) for one in held.values() if isinstance(one, Result)]
     assert sorted(scores) == [301.5, 501.5]
     assert len(references) == 2 and experiment_results.read_references(plan, held) == references
-    assert not [step for step in follow_ups.list_steps(plan) if not step.is_over(plan.existing(), held)]
+    assert not [step for step in follow_ups.list_steps(plan) if not step.is_over(plan.find_experiments(), held)]
     report.write_report(plan, tmp_path / "joined", held)
     assert csv_tables.read_reports(plan, [tmp_path / "joined"]).keys() == held.keys()
 

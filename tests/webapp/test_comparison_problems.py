@@ -36,7 +36,9 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     said = capsys.readouterr().out
     assert "24 of 24 candidates to try" in said
     plan = row.plan
-    assert len(plan.existing()) == 8 and all(one.status == "finished" for one in plan.existing().values())
+    assert len(plan.find_experiments()) == 8 and all(
+        one.status == "finished" for one in plan.find_experiments().values()
+    )
     vote, score = measure_accuracies(plan, group_scores(plan, read_results(plan)))
     assert len(vote.scores) == len(score.scores) == 4 and set(vote.scores.values()) <= {0.0, 1.0}
     assert score.right >= vote.right and vote.better is None and score.better.losses == 0

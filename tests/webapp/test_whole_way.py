@@ -23,7 +23,7 @@ from django.utils import timezone
 from webapp.review.models import Vote
 Vote.objects.update(created_at=timezone.now() - timedelta(seconds=601))
 """
-MADE = """
+MAKE_ROWS = """
 from webapp.studies.models import CompletionCode, Question
 study = rows.study(title='A pole that stays up', demonstration=True, task='Cartpole', k=2, n=2, seed=0, practice=True,
                    most_attempts=3, debriefing='It was about people and robots.')
@@ -202,7 +202,7 @@ def leaves(page: Page) -> None:
 @pytest.mark.timeout(1800)
 def test_a_participants_whole_way(full_site, page):
     """From the home page to the winner."""
-    full_site.python(MADE)
+    full_site.python(MAKE_ROWS)
     page.goto(full_site.url)
     press(page, "Start")
     press(page, re.compile("I have read this"), "Space", role="checkbox")

@@ -133,7 +133,7 @@ def step_task(info: TaskInfo) -> Iterator[str]:
     """Begin episodes and step them with random actions. Raises Unusable where a function does not keep its word."""
     ends = diverged = 0
     counted = meanwhile = False
-    with blaming(info):
+    with blame_task_files(info):
         env = Environment(info.name, WORLDS)
         require_inputs(info, env)
         for _ in range(STEPS):
@@ -157,7 +157,7 @@ def step_task(info: TaskInfo) -> Iterator[str]:
 
 
 @contextmanager
-def blaming(info: TaskInfo) -> Iterator[None]:
+def blame_task_files(info: TaskInfo) -> Iterator[None]:
     """Turns what the task's own files raise into Unusable, with file and line."""
     try:
         yield

@@ -84,13 +84,13 @@ class ParticleEntropy:
     def _distances(self, row: int, states: Tensor) -> Tensor:
         """Of one row's new states (B, D) to the states before them. The first ones of all: to each other."""
         if self._seen[row] == 0:
-            self._take(row, states)
+            self._sample_reservoir(row, states)
             return neighbour_distances(states, self._states[row, : self._seen[row]], NEIGHBOUR + 1)  # one is itself
         distances = neighbour_distances(states, self._states[row, : min(RESERVOIR, self._seen[row])], NEIGHBOUR)
-        self._take(row, states)
+        self._sample_reservoir(row, states)
         return distances
 
-    def _take(self, row: int, states: Tensor) -> None:
+    def _sample_reservoir(self, row: int, states: Tensor) -> None:
         """Reservoir sampling (Vitter, 1985, algorithm R) of one row's states (B, D)."""
         before, count = self._seen[row], len(states)
         random = np.random.default_rng(derive_seed("entropy", self._seeds[row], before))

@@ -373,7 +373,7 @@ class PreferenceTraining:
             return
         seeds = [derive_seed("new values", self.seeds[row]) for row in rows] if begin_again else None
         spoke = [self._learned[row] for row in rows]
-        rewards = self._priors.relabelling(rows, None if forget else self._model, before, spoke)
+        rewards = self._priors.make_relabeller(rows, None if forget else self._model, before, spoke)
         learner.change_reward([self.groups[row] for row in rows], rewards, seeds)
 
     def _fit(self, rows: Sequence[int]) -> dict[int, Fit]:

@@ -80,7 +80,7 @@ class Priors:
         """A row's segments as its model takes them."""
         return replace(segments, inputs=self.in_units(row, segments.inputs)) if self.rows[row] else segments
 
-    def relabelling(
+    def make_relabeller(
         self, rows: Sequence[int], model: RewardModel | None, before: RewardModel, spoke: Sequence[bool]
     ) -> RewardsOf:
         """What kept samples of these rows are worth to `model` (None: to none) in place of the model `before`, which

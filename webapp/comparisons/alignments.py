@@ -67,7 +67,7 @@ class Row:
 
 def list_targets(plan: Plan) -> list[Experiment]:
     """The finished experiments whose policies stand for its methods and references, each once."""
-    rows = plan.existing()
+    rows = plan.find_experiments()
     ids = [find_scored(plan, cell) for cell in plan.cells() if get_medium(cell.task).filmed]
     ids += [plan.reference_id(*one) for one in plan.references]
     found = [rows[number] for number in dict.fromkeys(ids) if number in rows]

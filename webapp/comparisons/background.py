@@ -142,7 +142,7 @@ def read_state(comparison: Comparison) -> foreground.State | None:
 def _find_own(comparison: Comparison) -> dict[uuid.UUID, Experiment]:
     """The experiments of its plan that have begun, without those that were finished elsewhere."""
     elsewhere = comparison.finished_elsewhere
-    return {number: row for number, row in comparison.plan.existing().items() if number not in elsewhere}
+    return {number: row for number, row in comparison.plan.find_experiments().items() if number not in elsewhere}
 
 
 def _is_running(known: Mapping[uuid.UUID, Experiment]) -> bool:
@@ -170,7 +170,7 @@ def _list_running(comparisons: Iterable[Comparison]) -> list[Comparison]:
 def _list_unshared(comparison: Comparison, others: Iterable[Comparison]) -> list[Experiment]:
     """Its experiments that none of the others has, in the order of locks."""
     shared = _list_planned_ids(others)
-    return _sort_for_locks({key: row for key, row in comparison.plan.existing().items() if key not in shared})
+    return _sort_for_locks({key: row for key, row in comparison.plan.find_experiments().items() if key not in shared})
 
 
 def _list_planned_ids(comparisons: Iterable[Comparison]) -> set[uuid.UUID]:

@@ -125,7 +125,7 @@ def _price(price: prices.Price, read: float, written: float) -> str:
 
 def list_rows(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> list[Row]:
     """Searches by task and arm, then references and retrainings by task; without what is over."""
-    rows = plan.existing()
+    rows = plan.find_experiments()
     left = [step for step in follow_ups.list_steps(plan) if not step.is_over(rows, elsewhere)]
     searches: dict[tuple[str, str], list[Step]] = defaultdict(list)
     others: dict[tuple[str, str], list[Step]] = defaultdict(list)

@@ -197,7 +197,7 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
 
     An experiment that is not finished here is taken from `elsewhere` where it is finished there.
     """
-    rows = plan.existing()
+    rows = plan.find_experiments()
     keys = [row.pk for row in rows.values()]
     rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
     queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
@@ -244,7 +244,7 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
 
 def read_references(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> dict[tuple[str, str], tuple[float, ...]]:
     """By task and reference, the score of each policy that has learned from that reward: here, else elsewhere."""
-    rows = plan.existing()
+    rows = plan.find_experiments()
     scores = read_evaluations([row.pk for row in rows.values()])
     found = {}
     for one in plan.references:

@@ -35,7 +35,7 @@ class State:
 
 def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
     """The state of the rows now, with these experiments finished elsewhere."""
-    rows = plan.existing()
+    rows = plan.find_experiments()
     trained = count_trained(rows.values())
     finished = spent = budget = total = 0
     left: dict[tuple[str, str], int] = {}
@@ -83,7 +83,7 @@ def run_experiments(
     for step in follow_ups.list_steps(plan):
         if step.public_id in elsewhere:
             continue
-        rows = plan.existing()
+        rows = plan.find_experiments()
         experiment = follow_ups.create(step, rows) if step.is_ready(rows) else None
         if experiment is None:
             continue

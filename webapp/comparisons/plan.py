@@ -219,7 +219,7 @@ class Plan:
         evaluated = self.is_evaluated(cell) and find_method(cell.arm.method).asks_pairs
         return {**cell.arm.settings, **({"episodes": EPISODES} if evaluated else {})}
 
-    def existing(self) -> dict[uuid.UUID, Experiment]:
+    def find_experiments(self) -> dict[uuid.UUID, Experiment]:
         """The experiments of this plan that exist, by id; retrainings and references too."""
         rows = Experiment.objects.filter(public_id__in=self.all_ids).select_related("winner__iteration")
         return {row.public_id: row for row in rows}

@@ -76,7 +76,7 @@ class Publisher:
         """What was uploaded."""
 
     @contextmanager
-    def waiting(self, keep_lease: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
+    def wait_for_store(self, keep_lease: Callable[[], AbstractContextManager[Any]]) -> Iterator[None]:
         """A block that may wait for the store, while something else keeps the lease."""
         if self._needless:
             yield

@@ -28,7 +28,7 @@ TEMPLATES = ("studio", "notices", "404.html", "500.html", "503.html", "403_csrf.
 SCRIPTS = ROOT / "static" / "studio"
 FUNCTIONS = {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "pgettext", "npgettext"}
 PLACEHOLDER = re.compile(r"%\(\w+\)s|</?[a-z]+[^>]*>")
-MADE = datetime(2026, 11, 23, tzinfo=UTC)
+CREATED_AT = datetime(2026, 11, 23, tzinfo=UTC)
 """Fixed, so that a catalog changes only with its strings."""
 DOMAINS = ("django", "djangojs")
 Found = tuple[str, "str | tuple[str, str]", str]
@@ -38,7 +38,7 @@ Found = tuple[str, "str | tuple[str, str]", str]
 def extract(domain: str) -> Catalog:
     """Every string to be translated: of pages and mails, or of their scripts."""
     found = list(_read_scripts()) if domain == "djangojs" else [*_read_python(), *_read_templates(), *_read_tasks()]
-    catalog = Catalog(project="Prefine", charset="utf-8", fuzzy=False, creation_date=MADE)
+    catalog = Catalog(project="Prefine", charset="utf-8", fuzzy=False, creation_date=CREATED_AT)
     for context, text, file in found:
         flags = ["python-format"] if "%(" in str(text) else []
         catalog.add(text, locations=[(file, 0)], context=context or None, flags=flags)
@@ -124,7 +124,7 @@ def find_file(locale: str, domain: str) -> Path:
 def read(locale: str, domain: str) -> Catalog:
     path = find_file(locale, domain)
     if not path.exists():
-        return Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False, creation_date=MADE)
+        return Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False, creation_date=CREATED_AT)
     with path.open("rb") as file:
         return read_po(file, locale=locale)
 
@@ -132,7 +132,7 @@ def read(locale: str, domain: str) -> Catalog:
 def update(locale: str, domain: str, template: Catalog) -> Catalog:
     """The catalog with today's strings: new ones are empty, those that are gone are dropped."""
     before = read(locale, domain)
-    now = Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False, creation_date=MADE)
+    now = Catalog(locale=locale, project="Prefine", charset="utf-8", fuzzy=False, creation_date=CREATED_AT)
     for message in template:
         if message.id:
             kept = before.get(message.id, message.context)

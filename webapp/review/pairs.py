@@ -77,7 +77,7 @@ def find_session_of_answers(participant: Participant) -> PairSession | None:
     return None if participant.withdrawn_at else sessions.select_related("request").first()
 
 
-def take_elsewhere(participant: Participant, changes: Sequence[Change]) -> None:
+def save_late_changes(participant: Participant, changes: Sequence[Change]) -> None:
     """Take the changes that are about a session of another experiment of the person: a page sent them late."""
     if participant.withdrawn_at or not changes:
         return
@@ -88,7 +88,7 @@ def take_elsewhere(participant: Participant, changes: Sequence[Change]) -> None:
             experiment = loop.lock(session.request.experiment_id)
             if PairSession.objects.filter(pk=session.pk, status=PairSession.Status.OPEN).exists():
                 for change in sorted(changes, key=lambda one: one.sequence):
-                    _take(participant, session, change, assigning.count_copies(experiment))
+                    _save_change(participant, session, change, assigning.count_copies(experiment))
 
 
 def follow(participant: Participant, session: PairSession, changes: Sequence[Change] = ()) -> State:
@@ -99,7 +99,7 @@ def follow(participant: Participant, session: PairSession, changes: Sequence[Cha
         copies, share = _plan_shares(session, experiment)
         if session.status == PairSession.Status.OPEN:
             for change in sorted(changes, key=lambda one: one.sequence):
-                _take(participant, session, change, copies)
+                _save_change(participant, session, change, copies)
         golds = gold_pairs.find_due(participant, session, share)
         if session.status == PairSession.Status.OPEN and experiment.live and not experiment.paused:
             _give(participant, session, copies, share, golds)
@@ -167,7 +167,7 @@ def turn(answer: str, swapped: bool) -> str:
     return dict(zip(("left", "right"), sides, strict=True)).get(answer, answer)
 
 
-def _take(participant: Participant, session: PairSession, change: Change, copies: int) -> None:
+def _save_change(participant: Participant, session: PairSession, change: Change, copies: int) -> None:
     """Save a change, unless it is late or repeated. Where others have answered the pair meanwhile, it is kept and does
     not count.
     """

@@ -35,7 +35,7 @@ def answer_pairs(request: HtmxHttpRequest, participant: Participant) -> HttpResp
         return HttpResponse(status=400)
     prefetch_places(participant)
     if participant.study.interleaved:
-        pairs.take_elsewhere(participant, changes)
+        pairs.save_late_changes(participant, changes)
     session = pairs.find_session_of_answers(participant)
     told = describe_state(participant, session, changes) if session else {}
     prefetch_places(participant)  # an answer may have ended the session

@@ -23,17 +23,17 @@ def name_pairs(pairs: Sequence[Pair]) -> dict[int, str]:
     names = {pair.pk: pair.name for pair in pairs if pair.name}
     taken = set(names.values())
     for arms, unnamed in alike.items():
-        extras = _tell_apart(unnamed) if len(unnamed) > 1 or arms in taken else [""]
-        names |= {pair.pk: f"{arms}, {extra}" if extra else arms for pair, extra in zip(unnamed, extras, strict=True)}
+        endings = _tell_apart(unnamed) if len(unnamed) > 1 or arms in taken else [""]
+        names |= {pair.pk: f"{arms}, {end}" if end else arms for pair, end in zip(unnamed, endings, strict=True)}
     return names
 
 
 def _tell_apart(pairs: Sequence[Pair]) -> list[str]:
     facts = [_read_facts(pair) for pair in pairs]
     for distinction in DISTINCTIONS if len(pairs) > 1 else ():
-        extras = [", ".join(own[name] for name in distinction) for own in facts]
-        if len(set(extras)) == len(pairs):
-            return extras
+        endings = [", ".join(own[name] for name in distinction) for own in facts]
+        if len(set(endings)) == len(pairs):
+            return endings
     return [f"pair {pair.position}" for pair in pairs]
 
 

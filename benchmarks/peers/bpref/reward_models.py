@@ -34,7 +34,7 @@ MOST_EPOCHS, ENOUGH = 50, 0.97
 
 
 @dataclass(frozen=True)
-class Learned:
+class Fit:
     """What one model learned."""
 
     right: float
@@ -87,7 +87,7 @@ def learn_theirs(seed: int, first: np.ndarray, second: np.ndarray, labels: np.nd
     return lambda segments: model.r_hat_batch(segments).sum((1, 2)), epoch
 
 
-def judge(learn: Callable[..., Any], seed: int, count: int) -> Learned:
+def judge(learn: Callable[..., Any], seed: int, count: int) -> Fit:
     """Have a model learn from `count` labels."""
     inputs, returns = record_segments(seed)
     pairs = np.random.default_rng(seed).integers(0, EPISODES // 2, (count, 2))
@@ -100,7 +100,7 @@ def judge(learn: Callable[..., Any], seed: int, count: int) -> Learned:
     found = predict(inputs)
     right = (found[unseen[:, 0]] < found[unseen[:, 1]]) == (returns[unseen[:, 0]] < returns[unseen[:, 1]])
     later = slice(EPISODES // 2, None)
-    return Learned(float(right.mean()), float(np.corrcoef(found[later], returns[later])[0, 1]), epochs, seconds)
+    return Fit(float(right.mean()), float(np.corrcoef(found[later], returns[later])[0, 1]), epochs, seconds)
 
 
 def interval(values: list[float]) -> str:

@@ -29,7 +29,7 @@ RUN = """async () => {
 }"""
 LOOKS = (("light", 1280), ("dark", 390))
 """A desktop and a phone: colour scheme, width."""
-MADE = """
+MAKE_ROWS = """
 from django.utils import timezone
 from tests.webapp import poll_rows, problem_rows
 from webapp.experiments.models import Experiment
@@ -172,7 +172,7 @@ out["others"]["password"] = reverse("admin:auth_user_password_change", args=[ada
 
 @pytest.fixture(scope="module")
 def addresses(site):
-    return site.python(MADE)
+    return site.python(MAKE_ROWS)
 
 
 def watch_policy(page):

@@ -39,7 +39,7 @@ out["answers"] = [{"second": "right", "first": "left"}.get(row.answer, row.answe
 out["changes"] = sum(row.changes for row in PairScreening.objects.all())
 out["seconds"] = all(row.seconds > 0 for row in rows_)
 """
-MADE = """
+MAKE_ROWS = """
 from django.db import transaction
 from webapp.experiments.models import Experiment
 from webapp.studies import enrolment
@@ -135,7 +135,7 @@ def test_by_keys_with_a_change_of_mind_a_lost_connection_and_a_closed_browser(si
 
 
 def begin(people: int, queries: int) -> str:
-    return f"PEOPLE, OPTIONS = {people}, {{'queries': {queries}, 'seconds': 1.0}}\n{MADE}"
+    return f"PEOPLE, OPTIONS = {people}, {{'queries': {queries}, 'seconds': 1.0}}\n{MAKE_ROWS}"
 
 
 @pytest.mark.timeout(1200)

@@ -8,7 +8,7 @@ from tests.webapp.servers import wait_for
 pytestmark = pytest.mark.slow
 
 TIMES = "[...document.querySelectorAll('.tile video')].map((video) => video.currentTime)"
-MADE = """
+MAKE_ROWS = """
 from tests.webapp import poll_rows
 poll = poll_rows.poll(pairs=2, ask_strength=True, allow_tie=True)
 out["people"] = [poll_rows.evaluator(poll, consented=False).get_absolute_url() for _ in range(2)]
@@ -37,7 +37,7 @@ out["votes"] = [[v.choice, v.strength, v.client] for v in Vote.objects.order_by(
 
 
 def test_two_people_vote_by_keyboard_and_by_touch(visit, site):
-    by_keyboard, by_touch = site.python(MADE)["people"]
+    by_keyboard, by_touch = site.python(MAKE_ROWS)["people"]
     _keyboard(visit(by_keyboard))
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     _touch(visit(by_touch, **phone))

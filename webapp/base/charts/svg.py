@@ -139,14 +139,14 @@ def _above(width: int) -> int:
 
 def _bottom(chart: Chart, width: int) -> int:
     """Pixels below the plot: numbers or names, and the lines of the label, which slanted names leave out."""
-    return BOTTOM + (_slanted(chart, width) or LINE * (len(_wrap(_label_below(chart), width)) - 1))
+    return BOTTOM + (_compute_slant_height(chart, width) or LINE * (len(_wrap(_label_below(chart), width)) - 1))
 
 
 def _label_below(chart: Chart) -> str:
     return chart.y_label if chart.sideways else chart.x_label
 
 
-def _slanted(chart: Chart, width: int) -> int:
+def _compute_slant_height(chart: Chart, width: int) -> int:
     """Pixels that slanted names take in addition; 0 if names are narrow enough to stand beside each other."""
     widest = max((text_width(_cut_below(name, width)) for name in chart.categories), default=0)
     fits = widest < 30 or widest + 6 < (width - LEFT - RIGHT) / len(chart.categories)
@@ -194,7 +194,7 @@ def _across(frame: Frame, value: float, look: str) -> str:
 
 def _place_axis(chart: Chart, frame: Frame, width: int) -> Iterator[str]:
     """Numbers or names of categories along the other axis, and the label below the plot."""
-    slanted = _slanted(chart, width)
+    slanted = _compute_slant_height(chart, width)
     if not slanted:
         yield from _label(_label_below(chart), frame, width)
     if chart.sideways:

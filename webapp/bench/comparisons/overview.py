@@ -204,7 +204,7 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
     plan, elsewhere = comparison.plan, comparison.finished_elsewhere
     results = experiment_results.read_results(plan, elsewhere)
     scores = experiment_results.group_scores(plan, results)
-    rows = plan.existing()
+    rows = plan.find_experiments()
     known = {result.public_id: (result.shortfall, bool(result.folder)) for result in results}
     ids = [(cell, plan.public_id(cell)) for cell in plan.cells()]
     experiments = tuple(

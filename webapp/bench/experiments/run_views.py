@@ -102,7 +102,7 @@ def _build_table(request: HtmxHttpRequest, usual: Sequence[str]) -> run_table.Ru
 
 
 @require_safe
-def selected(request: HtmxHttpRequest) -> HttpResponse:
+def show_selected(request: HtmxHttpRequest) -> HttpResponse:
     """The chosen experiments beside each other: curves, films, and what can be done with them."""
     asked = selected_runs.parse_ids(request.GET.getlist("run"))
     chosen = selected_runs.read_selected(asked)

@@ -48,7 +48,7 @@ def _list_variants() -> Iterator[Source]:
             plan = row.plan
         except ValueError:  # a task or method of it is gone
             continue
-        known = plan.existing()
+        known = plan.find_experiments()
         for number, arm in enumerate(plan.arms):
             rows = (known.get(plan.public_id(cell)) for cell in plan.cells() if cell.arm == arm)
             ended = tuple(one.pk for one in rows if one and one.status == Experiment.Status.FINISHED)

@@ -62,7 +62,7 @@ def train(lease: Lease) -> None:
     signals.training_begins.send(Experiment, experiment=experiment)
     work = build_job(experiment, request, candidates)
     publisher = Publisher(request, lease.beat)
-    with publisher.waiting(lease.beat_in_background):
+    with publisher.wait_for_store(lease.beat_in_background):
         if earlier := reuse.copy_equal_training(request, work, lease.beat):
             with lease.lock_experiment() as locked:
                 reuse.report(locked, request, earlier)
@@ -79,7 +79,7 @@ def train(lease: Lease) -> None:
     pair_sessions.write_answers(request, publisher.folder)
     process = launch.train(publisher.folder, work, die_with_parent=True)
     try:
-        with publisher.waiting(lease.beat_in_background):
+        with publisher.wait_for_store(lease.beat_in_background):
             publisher.publish_job()
         result = watch_training(lease, process, publisher, candidates)
         if result is None and processes.stopping.is_set():  # a cluster ends all processes of a job at once
@@ -93,7 +93,7 @@ def train(lease: Lease) -> None:
         publisher.stop()
         pair_sessions.delete_answers(publisher.folder)
     if result is None and process.returncode == EXIT_WAITS:
-        with publisher.waiting(lease.beat_in_background):
+        with publisher.wait_for_store(lease.beat_in_background):
             publisher.publish(large=True)
         wait_for_answers(lease, request, candidates)
         return
@@ -107,7 +107,7 @@ def train(lease: Lease) -> None:
         reason = result.error or "the run was cancelled from outside"
         lease.fail(f"Training round {request.payload['iteration']} failed: {reason}")
         return
-    with publisher.waiting(lease.beat_in_background):
+    with publisher.wait_for_store(lease.beat_in_background):
         publisher.finish()
     with lease.settle() as experiment:
         save_result(experiment, request, candidates, result)
@@ -204,7 +204,7 @@ def watch_training(
         if publisher.request.payload.get("pairs"):
             save_new_sessions(lease, publisher.folder, candidates)
         for percent in find_filmable_percents(progress, len(candidates)) - filmed if person else ():
-            with publisher.waiting(lease.beat_in_background):
+            with publisher.wait_for_store(lease.beat_in_background):
                 published = publisher.try_to_publish()
             if published:
                 film_early(

@@ -57,7 +57,7 @@ class Command(PrefineCommand):
         try:
             for number, target in enumerate(targets, 1):
                 self.place = f"[{number}/{len(targets)}] "
-                failed += self.carry_out(target, order)
+                failed += self.rate_policies(target, order)
         except KeyboardInterrupt:
             self.status.clear()
             self.stderr.write("Stopped. The same command goes on from here.")
@@ -67,7 +67,7 @@ class Command(PrefineCommand):
         if failed:
             raise CommandError("\n".join(failed) + "\nThe same command tries again what has failed.")
 
-    def carry_out(self, target: Experiment, order: Order) -> list[str]:
+    def rate_policies(self, target: Experiment, order: Order) -> list[str]:
         """Film one experiment's policies and have them rated. Returns what went wrong."""
         draft = alignment.draft(target, order)
         if draft is None:

@@ -226,7 +226,7 @@ def describe_tasks() -> str:
 def describe_plan(plan: Plan, state: State, elsewhere: Elsewhere = experiment_results.NOWHERE) -> str:
     """The experiments that will be run, and how long they take."""
     lines = [f"{'task':<16} {'method':<40} {'candidates':>12} {'queries':>8} {'experiments':>12} {'finished':>9}"]
-    rows = plan.existing()
+    rows = plan.find_experiments()
     for task in plan.tasks:
         for one in plan.arms:
             ids = [plan.public_id(cell) for cell in plan.cells() if (cell.task, cell.arm) == (task, one)]

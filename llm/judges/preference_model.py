@@ -35,7 +35,7 @@ def read_film(outcome: Outcome) -> tuple[float, ...]:
     return (falls, *(float(row[name]) for row in outcome.states["coordinates"] for name in NUMBERS))
 
 
-def learn(rounds: Sequence[Judged]) -> Callable[[Outcome], float] | None:
+def fit(rounds: Sequence[Judged]) -> Callable[[Outcome], float] | None:
     """What films are worth, by the picks of these rounds; None where no two films with numbers were compared."""
     import numpy as np  # here, because it is slow to import, and few processes need it
 
@@ -66,7 +66,7 @@ def learn(rounds: Sequence[Judged]) -> Callable[[Outcome], float] | None:
 
 def count_foretold(rounds: Sequence[Judged]) -> tuple[int, int]:
     """Of the pairs that the last round's pick implies, how many the rounds before it foretold; and all of them."""
-    worth, last = learn(rounds[:-1]), rounds[-1]
+    worth, last = fit(rounds[:-1]), rounds[-1]
     films = {o.candidate.id: o for o in last.outcomes if read_film(o)}
     pairs = comparisons(last.pick, last.pick.saw(films)) if not last.pick.undecided else []
     if worth is None or not pairs:
@@ -78,5 +78,5 @@ def rank(rounds: Sequence[Judged], outcomes: Sequence[Outcome]) -> list[Outcome]
     """These outcomes, the best first, by what all picks taught; none where they taught nothing. Those without a film's
     numbers are left out.
     """
-    worth = learn(rounds)
+    worth = fit(rounds)
     return sorted(filter(read_film, outcomes), key=worth, reverse=True) if worth else []
