@@ -204,10 +204,14 @@ def empty_database(data: Path) -> None:
     shutil.copy(migrated(), data / "db.sqlite3")
 
 
+def clean_environment() -> dict[str, str]:
+    """This process's environment without Prefine's variables: a program started with it has its own database."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
+
+
 def _embedded(data: Path, interpreter: str = sys.executable) -> Stack:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
     chosen = {"PREFINE_DATA": str(data), "OMP_NUM_THREADS": "1", "PREFINE_UNDO_SECONDS": "1", "PREFINE_ATTEMPTS": "12"}
-    return Stack("embedded", kept | chosen, interpreter)
+    return Stack("embedded", clean_environment() | chosen, interpreter)
 
 
 def embedded(data: Path, interpreter: str = sys.executable) -> Stack:

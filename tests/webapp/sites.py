@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -20,7 +19,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.webapp.servers import empty_database, free_port, static_files
+from tests.webapp.servers import clean_environment, empty_database, free_port, static_files
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 240
@@ -92,10 +91,9 @@ class Site:
 def create_site(data: Path) -> Site:
     """An installation in a data folder of its own, with database and static files, without a server."""
     own = {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings", "OMP_NUM_THREADS": "1"}
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFINE_")}
     empty_database(data)
     static_files(data)
-    return Site("", kept | own)
+    return Site("", clean_environment() | own)
 
 
 @contextlib.contextmanager

@@ -290,7 +290,8 @@ def test_reading_filtering_and_taking_it_along(client, staff):
 def test_details_are_read_without_brackets_and_quotes(client, staff):
     record("eve", "changed rights", None, is_active=True, fields=["title", "quota"], filters={"actor": "", "no": 0})
     page = client.get(reverse("audit:index")).content.decode()
-    assert "is active: yes; fields: title, quota; filters: actor: none; no: 0" in page
+    for part in ("is active: yes", "fields: title, quota", "actor: none", "no: 0"):  # PostgreSQL orders them its way
+        assert part in page
 
 
 def test_scripts_in_it_are_text(client, staff):

@@ -23,7 +23,7 @@ from webapp.experiments.execute.budget_gate import HELD_KEY, UNKNOWN_ANSWER, Bud
 from webapp.experiments.execute.model_calls import read_saved_replies
 from webapp.experiments.models import Experiment, Job, LanguageModel, ModelCall
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(transaction=True)  # threads ask, each over a connection of its own
 
 
 def need_of(made: Experiment) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.webapp.fake_workers import do_work, find_job, start_experiment
-from tests.webapp.servers import ROOT, empty_database, static_files
+from tests.webapp.servers import ROOT, clean_environment, empty_database, static_files
 from tests.webapp.small_disks import SmallDisk
 from webapp.archive import tasks
 from webapp.archive.models import Export
@@ -153,7 +152,7 @@ def test_a_choice_is_stored_or_refused_in_words(small_disk, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", code, str(small_disk.path)],
         cwd=ROOT,
-        env={**os.environ, **own, "DJANGO_SETTINGS_MODULE": "webapp.settings", "PREFINE_HOSTS": "testserver"},
+        env={**clean_environment(), **own, "DJANGO_SETTINGS_MODULE": "webapp.settings", "PREFINE_HOSTS": "testserver"},
         capture_output=True,
         text=True,
     )
@@ -167,7 +166,7 @@ def run_on_full_disk(disk: SmallDisk, code: str) -> list[str]:
         [sys.executable, "-c", f"{JOB}{code}", str(disk.path)],
         cwd=ROOT,
         env={
-            **os.environ,
+            **clean_environment(),
             "PREFINE_DATA": str(disk.path),
             "PREFINE_LEASE_SECONDS": "2",
             "DJANGO_SETTINGS_MODULE": "webapp.settings",

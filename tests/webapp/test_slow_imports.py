@@ -1,12 +1,11 @@
 """A site is half a dozen processes, each of which imports what it serves: what is slow to import waits for its use."""
 
-import os
 import subprocess
 import sys
 
 import pytest
 
-from tests.webapp.servers import ROOT, empty_database
+from tests.webapp.servers import ROOT, clean_environment, empty_database
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +36,7 @@ def test_processes_start_without_what_only_others_use(program, tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
-        env={**os.environ, "DJANGO_SETTINGS_MODULE": "webapp.settings", "PREFINE_DATA": str(tmp_path)},
+        env={**clean_environment(), "DJANGO_SETTINGS_MODULE": "webapp.settings", "PREFINE_DATA": str(tmp_path)},
         capture_output=True,
         text=True,
         check=True,

@@ -148,7 +148,7 @@ def _find_ready(orders: Iterable[int]) -> QuerySet[Clip]:
 def find_orders(of: Iterable[uuid.UUID]) -> dict[uuid.UUID, Experiment]:
     """By experiment, the newest order of its films, finished or not."""
     rows = Experiment.objects.filter(method=ALIGN.name, options__of__in=[str(number) for number in of])
-    return {uuid.UUID(row.options["of"]): row for row in rows.order_by("created_at")}
+    return {uuid.UUID(row.options["of"]): row for row in rows.order_by("created_at", "pk")}
 
 
 def read_alignments(of: Collection[uuid.UUID]) -> dict[uuid.UUID, Alignment]:
@@ -168,7 +168,11 @@ def read_alignments(of: Collection[uuid.UUID]) -> dict[uuid.UUID, Alignment]:
 def _find_newest(of: Iterable[uuid.UUID], rated: bool) -> dict[uuid.UUID, Experiment]:
     """By experiment, the newest finished order; `rated`: of those that ask a vision model."""
     rows = Experiment.objects.filter(method=ALIGN.name, status=Experiment.Status.FINISHED)
-    rows = rows.filter(options__of__in=[str(number) for number in of]).select_related("vision").order_by("finished_at")
+    rows = (
+        rows.filter(options__of__in=[str(number) for number in of])
+        .select_related("vision")
+        .order_by("finished_at", "pk")
+    )
     return {uuid.UUID(row.options["of"]): row for row in rows if not rated or row.options.get("answers", ANSWERS)}
 
 

@@ -197,6 +197,11 @@ class ExperimentOverview:
         return [_name_step(request) for request in done.filter(Q(result=None) | Q(result__isnull=True))]
 
     @property
+    def asks(self) -> bool:
+        """Whether a model is being asked, or waits to be."""
+        return any(job.info.step == "asking" for job in self.jobs)
+
+    @property
     def nobody_works(self) -> bool:
         """Whether work has waited for long and no worker took any of it."""
         if not self.jobs or self.experiment.paused or self.queued_before or self.busy or self.held_up:
