@@ -1,4 +1,4 @@
-"""Reports of errors to Sentry, where PREFINE_SENTRY_DSN is set: the kind, the place and the id, and nobody's words."""
+"""Reports of errors to Sentry, where PREFINE_SENTRY_DSN is set: kind, place and id, without what people wrote."""
 
 from __future__ import annotations
 

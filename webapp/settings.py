@@ -313,7 +313,7 @@ try:
 except ValueError as error:
     raise ImproperlyConfigured(f"PREFINE_LOG_FORMAT: {error}") from error
 METRICS_KEY = env.str("PREFINE_METRICS_KEY", default="")
-"""Who may read /metrics sends it as "Authorization: Bearer ..."; empty: nobody may."""
+"""The key that readers of /metrics send as "Authorization: Bearer ..."; if it is empty, nobody may read them."""
 SENTRY_DSN = env.str("PREFINE_SENTRY_DSN", default="")
 """Where errors are reported (webapp/error_reports.py); empty: nowhere."""
 

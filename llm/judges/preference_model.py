@@ -1,4 +1,4 @@
-"""A further judge that learns from the picks of the first one: which films it liked better, by what their numbers are.
+"""A preference model: it learns from the picks of a judge which films are better, by what their numbers are.
 
 A film's numbers (Outcome.states) are how often the robot fell, and mean, smallest, largest and speed of each
 coordinate, over their deviation among all films judged so far. Its worth is linear in them, and of two films the one

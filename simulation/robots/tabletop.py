@@ -142,7 +142,7 @@ def stand_flat(place: Tensor) -> Tensor:
 
 
 def is_grasped(env: Worlds, degrees: float = 85.0) -> Tensor:
-    """Whether both fingers press on the thing, each within so many degrees of where it opens to, (n,) bool.
+    """Whether both fingers press on the thing, each within `degrees` of the direction in which it opens, (n,) bool.
 
     Friction does not count: fingers that close while they stand on a thing would be said to grasp it.
     """

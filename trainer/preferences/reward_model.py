@@ -64,7 +64,7 @@ def preference_loss(returns: Tensor, targets: Tensor) -> Tensor:
 
 
 def right_answers(returns: Tensor, targets: Tensor) -> Tensor:
-    """Which (..., B) of the decided answers these summed rewards (..., B, 2) get right; those that are equal: none."""
+    """Which answers (..., B) these sums of rewards (..., B, 2) get right; one without a preference is never right."""
     return (targets[..., 0] != targets[..., 1]) & (returns.argmax(-1) == targets.argmax(-1))
 
 
