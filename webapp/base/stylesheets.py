@@ -14,7 +14,7 @@ from pathlib import Path
 from django.contrib.staticfiles import finders
 
 STUDIO = (
-    *("tokens.css", "studio/studio.css", "studio/people.css", "studio/questions.css", "studio/tell.css"),
+    *("tokens.css", "studio/studio.css", "studio/steps.css", "studio/questions.css", "studio/tell.css"),
     *("studio/votes.css", "studio/pairs.css"),
 )
 BUNDLES = {"studio": STUDIO, "answers": (*STUDIO, "studio/answers.css")}
