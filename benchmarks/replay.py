@@ -2,7 +2,9 @@
 
 3D scaling on Humanoid, K=6, one experiment with as many turns as it takes: a prompt with two programs, six programs
 with their traces and films in numbers, a pick; rows of a database of its own, read and replayed as the site does before
-every step (webapp.experiments.loop). Processor time; where nothing else runs, it is the time that passes.
+every step (webapp.experiments.loop). Its prompts hold the last pair of programs alone (the method's option): with the
+traces of all earlier turns they would grow from turn to turn. Processor time; where nothing else runs, it is the time
+that passes.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from llm.offline import OfflineWriter
 from simulation import catalog
 
 METHOD, TASK, K, SEED = "scaling_3d", "Humanoid", 6, 0
+OPTIONS = {"feedback": "programs"}
 PER_TURN = 3
 PROGRAMS = 60
 Row = tuple[str, str, Any, Any]
@@ -60,12 +63,12 @@ def answer(request: Any, sources: Iterator[str]) -> Any:
 def rows(count: int) -> Iterator[Row]:
     """The first requests of the method with their results, as its rows hold them."""
     sources = programs()
-    steps: Any = METHODS[METHOD].function(problem(), random.Random(SEED), K, turns(count))
+    steps: Any = METHODS[METHOD].function(problem(), random.Random(SEED), K, turns(count), **OPTIONS)
     request = next(steps)
     for _ in range(count):
         kind = type(request).__name__
         result = json.loads(json.dumps(records.result_to_json(kind, answer(request, sources))))
-        yield kind, records.fingerprint(request), records.payload(request), result
+        yield kind, records.fingerprint(request, OPTIONS), records.payload(request), result
         request = steps.send(records.result_from_json(kind, result))
 
 
@@ -79,8 +82,9 @@ def measure_row(count: int) -> str:
     from webapp.experiments import loop, revisions
     from webapp.experiments.models import Experiment, Request
 
+    count -= count % PER_TURN  # whole turns: the next request is a writing
     setting = {"task": TASK, "method": METHOD, "judge": "human", "k": K, "n": turns(count), "seed": SEED}
-    experiment = Experiment.objects.create(status=Experiment.Status.RUNNING, **setting)
+    experiment = Experiment.objects.create(status=Experiment.Status.RUNNING, options=OPTIONS, **setting)
     letters = 0
     made = []
     for step, (kind, fingerprint, payload, result) in enumerate(rows(count)):

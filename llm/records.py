@@ -320,9 +320,10 @@ def payload(request: Request) -> dict[str, Any]:
             return {"candidates": shown, "iteration": request.iteration} | ({} if request.worst else {"worst": False})
         case Choose():
             return {"candidates": [o.candidate.id for o in list_shown(request)]}
-    body = {name: value for name, value in asdict(request).items() if _LATER.get(name, ()) != value}
-    if isinstance(request, Train) and request.pairs and not request.pairs.prior:
-        del body["pairs"]["prior"]  # came later, as _LATER
+    body = {name: value for name, value in vars(request).items() if _LATER.get(name, ()) != value}
+    if isinstance(request, Train) and request.pairs:
+        pairs = vars(request.pairs)
+        body["pairs"] = {name: value for name, value in pairs.items() if name != "prior" or value}  # came later
     if isinstance(request, Train | Run | Perform):
         body["candidates"] = [_candidate(c) for c in request.candidates]
     return body
@@ -330,7 +331,7 @@ def payload(request: Request) -> dict[str, Any]:
 
 def _candidate(candidate: Candidate) -> dict[str, Any]:
     optional = ("thought", "notes")
-    return {name: value for name, value in asdict(candidate).items() if name not in optional or value}
+    return {name: value for name, value in vars(candidate).items() if name not in optional or value}
 
 
 def _candidate_from_json(data: Mapping[str, Any]) -> Candidate:
