@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gettext
+import gzip
 import re
 from types import SimpleNamespace
 
@@ -206,6 +207,6 @@ def test_sentences_are_joined_as_the_language_does(study, language, joined):
     assert joined in lead and "。 " not in lead and lead == lead.strip()
 
 
-def test_the_words_of_the_scripts_are_served_for_good(client):
-    answer = client.get(find_words_address("de"))
-    assert "Abspielen" in answer.content.decode() and "immutable" in answer["Cache-Control"]
+def test_the_words_of_the_scripts_are_served_for_good_and_compressed(client):
+    answer = client.get(find_words_address("de"), HTTP_ACCEPT_ENCODING="gzip")
+    assert "Abspielen" in gzip.decompress(answer.content).decode() and "immutable" in answer["Cache-Control"]
