@@ -6,12 +6,14 @@ import asyncio
 import itertools
 import json
 import random
+import signal
 import time
-from collections.abc import Awaitable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable
+from pathlib import Path
 from typing import Any
 
 from benchmarks.faults.killing import Killer, Kills
+from benchmarks.faults.parts import Part, append_part
 from benchmarks.faults.scenarios import SCENARIOS, Stage
 from benchmarks.faults.voter import Ballot, Voter
 from benchmarks.load.browser import Browser
@@ -20,6 +22,8 @@ from benchmarks.load.site import Site
 
 ROWS = ["-m", "benchmarks.faults.rows"]
 PANEL = 2
+BATCH = 100
+"""Kills of a part."""
 LANES = 3
 """How many experiments run at once."""
 SPARE_GROUPS = 60
@@ -27,60 +31,51 @@ END_SECONDS = 300.0
 """How long experiments have to end once nothing more is done to the site."""
 
 
-@dataclass
-class Part:
-    """A part of a run, and what was found after it."""
-
-    name: str
-    seconds: float
-    notes: list[str]
-    facts: dict[str, Any]
-    stuck: int
-    """People who had not reached the last page."""
-
-    def list_lines(self) -> Iterator[str]:
-        """What was found, to be seen also where a later part ends the run."""
-        counts = (f"{name} {len(v) if isinstance(v, list) else v}" for name, v in self.facts.items())
-        yield f"... {self.name}, {self.seconds:.0f} s: {', '.join(counts)}"
-        yield from (f"... {fault}" for fault in self.list_faults())
-
-    def list_faults(self) -> list[str]:
-        """What is wrong, in words."""
-        facts = self.facts
-        found = [f"{self.stuck} people did not reach the last page"] if self.stuck else []
-        for name in ("lost", "twice", "not counted", "not finished", "steps twice", "candidates failed"):
-            found += [f"{name}: {one}" for one in facts[name]]
-        for name in ("rounds without best and worst", "clips missing"):
-            found += [f"{name}: {one}" for one in facts[name]]
-        return found
-
-
 class Run:
-    def __init__(self, stage: Stage, kills: int, scenarios: list[str], seed: int) -> None:
-        self.stage, self.scenarios, self.seed = stage, scenarios, seed
+    def __init__(self, stage: Stage, file: Path, name: str, seed: int) -> None:
+        self.stage, self.file, self.name, self.seed = stage, file, name, seed
         self.site: Site = stage.site
-        self.count, self.kills = kills, Kills()
-        self.records, self.parts = Records(), list[Part]()
+        self.records = Records()
         self.numbers = itertools.count(1)
         self.links = iter(list[str]())
+        self.killer: Killer | None = None
+        self.cut_off = False
 
-    async def run(self) -> None:
-        groups = SPARE_GROUPS + self.count
+    async def run(self, kills: int, scenarios: list[str]) -> None:
+        """So many kills in parts of BATCH, then the scenarios. Ctrl-C or SIGTERM leaves out what has not begun, ends
+        the kills, and lets people finish; a second one ends at once.
+        """
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, self.stop_soon)
+        groups = SPARE_GROUPS + kills
         made = await asyncio.to_thread(self.site.run, [*ROWS, "make", str(PANEL * groups)])
         self.links = iter(json.loads(made))
+        link = next(self.links)
         keeping = asyncio.create_task(self.stage.keeper.run())
-        if self.count:
-            killer = Killer(self.site, next(self.links), self.count, random.Random(self.seed))
-            self.kills = killer.kills
-            await self.play("kills", killer.run())
-        for name in self.scenarios:
-            await self.play(name, SCENARIOS[name](self.stage))
+        for begun in range(0, kills, BATCH):
+            if not self.cut_off:
+                draw = random.Random(f"{self.seed} {begun}")
+                self.killer = Killer(self.site, link, min(BATCH, kills - begun), draw)
+                await self.play("kills", self.killer.run(), self.killer.kills)
+        for name in scenarios:
+            if not self.cut_off:
+                await self.play(name, SCENARIOS[name](self.stage), Kills())
         keeping.cancel()
 
-    async def play(self, name: str, fault: Awaitable[None]) -> None:
+    def stop_soon(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().remove_signal_handler(number)
+        print("... ends after this part", flush=True)
+        self.cut_off = True
+        if self.killer:
+            self.killer.plan.clear()
+
+    async def play(self, name: str, fault: Awaitable[None], kills: Kills) -> None:
         """Let people come and vote while this happens, and look at everything once they have finished."""
         print(f"... {name}", flush=True)
-        began, over, came = time.monotonic(), asyncio.Event(), list[Voter]()
+        began, began_at, over, came = time.monotonic(), time.time(), asyncio.Event(), list[Voter]()
+        self.records.failures.clear()
+        self.stage.keeper.ended.clear()
         lanes = [asyncio.create_task(self.keep_busy(over, came)) for _ in range(LANES)]
         await fault
         over.set()
@@ -92,13 +87,26 @@ class Run:
         stuck = sum(voter.state != "thanks" for voter in came)
         for lane in pending:
             lane.cancel()
-        for lane in await asyncio.gather(*lanes, return_exceptions=True):
-            if isinstance(lane, Exception):
-                raise lane
+        for ended in await asyncio.gather(*lanes, return_exceptions=True):
+            if isinstance(ended, Exception):
+                raise ended
         seconds = time.monotonic() - began
         facts = await self.check([voter.link for voter in came])
-        part = Part(name, seconds, self.stage.notes[:], facts, stuck)
-        self.parts.append(part)
+        votes = sum(ballot.at >= began_at for ballot in self.stage.ballots.values())
+        part = Part(
+            run=self.name,
+            name=name,
+            seconds=seconds,
+            notes=self.stage.notes[:],
+            votes=votes,
+            facts=facts,
+            stuck=stuck,
+            kills=dict(kills.count),
+            away=dict(kills.away),
+            ended=dict(self.stage.keeper.ended),
+            failures=dict(self.records.failures),
+        )
+        append_part(self.file, part)
         self.stage.notes.clear()
         for line in part.list_lines():
             print(line, flush=True)

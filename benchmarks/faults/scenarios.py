@@ -178,14 +178,17 @@ async def restore_backup(stage: Stage) -> None:
     await stage.work()
     with stage.keeper.hold(*site.programs):
         stopped = [one for name, one in site.programs.items() if name not in ("redis", "store")]
-        await asyncio.to_thread(lambda: [one.stop() for one in reversed(stopped)])
+        for one in reversed(stopped):
+            await asyncio.to_thread(one.stop)
         postgres = site.programs["postgres"]
         await asyncio.to_thread(replace_database, site, postgres, file)
         gone = {token: ballot for token, ballot in stage.ballots.items() if ballot.at > backed_up_at}
         for token in gone:  # what came after the backup is gone, and is asked for again
             del stage.ballots[token]
         stage.called_back = {ballot.person for ballot in gone.values()}
-        await asyncio.to_thread(lambda: [one.start() for one in stopped if one is not postgres])
+        for one in stopped:
+            if one is not postgres:
+                await asyncio.to_thread(one.start)
     await stage.work()
     stage.notes.append(f"a backup restored into an empty PostgreSQL; {len(gone)} votes were younger than it")
 
