@@ -23,7 +23,20 @@ from llm import answer_writer, writer
 from llm.judges import model as model_judge
 from llm.judges import proxy
 from llm.reasoning import answer_parts, equivalence
-from llm.records import ANSWER, Ask, Judged, Outcome, Problem, Request, Run, Write, result_to_json
+from llm.records import (
+    ANSWER,
+    Ask,
+    Choose,
+    Compare,
+    Judge,
+    Judged,
+    Outcome,
+    Problem,
+    Request,
+    Run,
+    Write,
+    result_to_json,
+)
 from llm.replay import Finished, Saved, advance
 from webapp.base.charts import Chart, Series, to_svg
 
@@ -91,13 +104,15 @@ def answer_request(request: Request, way: Way, model: SimulatedReasoner, seed: i
             return tuple(Outcome(c, True, rts=float(is_right(c.source))) for c in request.candidates)
         case Ask():
             return writer.ask(model, request).text
+        case Judge() | Choose() | Compare():
+            return judge_request(request, way, model, seed)
         case _:
-            return judge_request(request, way, model, seed)  # type: ignore[arg-type]
+            raise ValueError(f"3D scaling does not ask for {request}")
 
 
 def judge_request(request: Judged, way: Way, model: SimulatedReasoner, seed: int) -> Any:
     if way.judge == "proxy":
-        return proxy.judge(request, way.judge_options, seed)  # type: ignore[arg-type]
+        return proxy.judge(request, way.judge_options, seed)
     question = model_judge.question(request, PROBLEM, seed)
     return model_judge.read(question, writer.ask(model, question.ask).text)
 

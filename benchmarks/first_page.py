@@ -51,7 +51,8 @@ def open_page(browser: Browser, address: str, slow: bool) -> tuple[int, int, flo
     video: set[str] = set()  # with its stills
     sizes: dict[str, int] = {}
     line.on(
-        "Network.requestWillBeSent", lambda said: "/clip/" in said["request"]["url"] and video.add(said["requestId"])
+        "Network.requestWillBeSent",
+        lambda said: video.update([said["requestId"]] if "/clip/" in said["request"]["url"] else []),
     )
     line.on("Network.loadingFinished", lambda said: sizes.update({said["requestId"]: said["encodedDataLength"]}))
     page.goto(address, wait_until="domcontentloaded", timeout=120_000)

@@ -21,6 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import websockets
+from websockets.typing import Origin
 
 from benchmarks.machine import machine
 from benchmarks.round import prefine
@@ -130,10 +131,11 @@ async def with_a_page(site: str, data: Path, seconds: float) -> tuple[Counter[st
     """The site's processor time and memory while this page is open and nothing happens, and the delay of events."""
     token = shell(data, PERSON).communicate()[0].strip()
     address = f"{site.replace('http://', 'ws://')}/ws/s/{token}/"
-    async with websockets.connect(address, origin=site) as socket:
+    async with websockets.connect(address, origin=Origin(site)) as socket:
         await asyncio.sleep(SETTLE_SECONDS)
         used, held = await asyncio.to_thread(share, data, seconds), measure_memory(data)
         with shell(data, EVENTS.format(times=TIMES)) as others:
+            assert others.stdout is not None
             late = []
             for _ in range(TIMES):
                 while json.loads(await socket.recv()).get("type") != "changed":

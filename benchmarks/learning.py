@@ -67,7 +67,7 @@ def run(method: str, seed: int, arguments: argparse.Namespace) -> Trial:
     saved = json.loads(done.read_text())
     requests = json.loads(Path(saved["record"]).read_text())["requests"]
     rounds = [[o["rts"] for o in r["result"] if o["ok"]] for r in requests if r["kind"] == "Train"]
-    best, mean = (tuple(map(function, rounds)) for function in (max, statistics.mean))
+    best, mean = tuple(max(one) for one in rounds), tuple(statistics.mean(one) for one in rounds)
     return Trial(method, seed, best, mean, saved["seconds"])
 
 
@@ -128,14 +128,11 @@ def read_trials(path: Path) -> list[Trial]:
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             found.setdefault((row["method"], int(row["seed"])), []).append(row)
-    return [
-        Trial(
-            *one,
-            *(tuple(float(row[name]) for row in rows) for name in ("best", "mean")),
-            float(rows[0]["seconds"] or "nan"),
-        )
-        for one, rows in found.items()
-    ]
+    trials = []
+    for (method, seed), rows in found.items():
+        best, mean = (tuple(float(row[name]) for row in rows) for name in ("best", "mean"))
+        trials.append(Trial(method, seed, best, mean, float(rows[0]["seconds"] or "nan")))
+    return trials
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from trainer import launch
 from trainer.records import TrainJob, read_progress, read_result
 
 K = 6
-ENDLESS = {"iterations": 10**6}
+ENDLESS: dict[str, float | int] = {"iterations": 10**6}
 WAYS = {
     "together, one process per core": (1, K, 0),
     "together, one process": (1, K, 1),

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import websockets
+from websockets.typing import Origin
 
 from benchmarks.machine import machine
 from benchmarks.round import prefine
@@ -63,8 +64,8 @@ def shell(data: str, code: str) -> list[str]:
 def start_shell(data: str) -> subprocess.Popen[str]:
     """The process that makes every round ready on request."""
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", READY]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    process = subprocess.Popen(command, env=os.environ | {"PREFINE_DATA": data}, text=True, **pipes)
+    environment, pipe = os.environ | {"PREFINE_DATA": data}, subprocess.PIPE
+    process = subprocess.Popen(command, env=environment, text=True, stdin=pipe, stdout=pipe)
     assert process.stdout is not None
     process.stdout.readline()
     return process
@@ -89,7 +90,7 @@ def processor_seconds(process: Path) -> float:
 async def measure_notices(site: str, tokens: list[str], data: str) -> list[tuple[list[float], float]]:
     """Per round, the seconds after which each page was told, and the site's processor time."""
     address = site.replace("http://", "ws://")
-    opening = [websockets.connect(f"{address}/ws/s/{token}/", origin=site, open_timeout=60) for token in tokens]
+    opening = [websockets.connect(f"{address}/ws/s/{token}/", origin=Origin(site), open_timeout=60) for token in tokens]
     sockets = []
     for start in range(0, len(opening), 50):  # as a server's backlog allows
         sockets += await asyncio.gather(*opening[start : start + 50])

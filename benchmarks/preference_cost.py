@@ -26,12 +26,12 @@ from benchmarks.machine import machine
 from benchmarks.preferences import choose_preset
 from simulation import catalog
 from trainer import launch
-from trainer.lockstep import Lockstep
 from trainer.preferences import exchange
 from trainer.preferences.algorithms import METHODS, Preferences
 from trainer.preferences.learning import PreferenceTraining
 from trainer.process import EXIT_WAITS
 from trainer.records import TrainJob, read_progress, shard_folder
+from trainer.training import Lockstep
 
 OUTSIDE = 49
 """Answers in all of the training that waits for them: seven a session."""

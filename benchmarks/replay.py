@@ -57,7 +57,8 @@ def answer(request: Any, sources: Iterator[str]) -> Any:
             return tuple(records.Candidate(f"{request.iteration}-{i}", source, request.parent) for i, source in written)
         case records.Train():
             return train(request)
-    return records.Pick(*(outcome.candidate.id for outcome in request.outcomes[:2]), "It walks.")
+    best, worst = (outcome.candidate.id for outcome in request.outcomes[:2])
+    return records.Pick(best, worst, "It walks.")
 
 
 def rows(count: int) -> Iterator[Row]:

@@ -105,8 +105,9 @@ def vote(browser: Browser, person: Any, page: str) -> None:
     from webapp.review.screenings import find_letters
 
     screening = Screening.objects.filter(participant=person).latest("opened_at")
-    scores = dict(Candidate.objects.filter(pk__in=screening.order, rts__isnull=False).values_list("pk", "rts"))
-    ranked = sorted(screening.order, key=lambda pk: scores.get(pk, float("-inf")))
+    found = Candidate.objects.filter(pk__in=screening.order).values_list("pk", "rts")
+    scores = {pk: float("-inf") if rts is None else rts for pk, rts in found}
+    ranked = sorted(screening.order, key=lambda pk: scores[pk])
     worst, best = find_letters(screening, [ranked[0], ranked[-1]])
     address = re.search(r'id="ballot"[^>]*action="([^"]+)"', page)
     assert address is not None

@@ -14,18 +14,19 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from llm import serve
-from llm.backend import Reply
+from llm.backend import OnReply, Reply, Watch
+from llm.gate import Gate, Slots
 from llm.records import Message
 
 NAME = "simulated-reasoner"
 NOTICE = "(Simulated: drawn from a distribution, not written by a language model.)"
 
 
-@dataclass(frozen=True)
+@dataclass
 class SimulatedReasoner:
     """`answers` maps whole answers to their probabilities. Answers as a `ChatBackend` does."""
 
@@ -34,6 +35,8 @@ class SimulatedReasoner:
     """An answer that the prompt prefers becomes this many times as likely."""
     rejected: float = 0.25
     """One that it rejects becomes this many times as likely."""
+    gate: Gate = field(default_factory=lambda: Slots(1))
+    """Never shut: answers are drawn in this process."""
 
     def say(self, messages: Sequence[Message], seed: int) -> str:
         """One answer; the same for the same prompt and seed."""
@@ -62,7 +65,13 @@ class SimulatedReasoner:
         return f"{NOTICE}\nBest: {best + 1}{wanted}"
 
     def complete(
-        self, messages: Sequence[Message], count: int, seed: int, on_reply: Any = None, **_: Any
+        self,
+        messages: Sequence[Message],
+        count: int,
+        seed: int,
+        on_reply: OnReply | None = None,
+        tokens: int = 0,
+        watch: Watch | None = None,
     ) -> list[Reply]:
         """See llm.backend.ChatBackend."""
         request = {"messages": list(messages)}

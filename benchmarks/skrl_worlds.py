@@ -42,8 +42,8 @@ class SkrlWorlds(Wrapper):
     def step(self, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, Any]:
         """One control step."""
         rewards, done, truncated, _ = self._worlds.step(actions)
-        columns = (rewards, done & ~truncated, truncated)
-        return (self._worlds.env.obs_buf, *(column.unsqueeze(1) for column in columns), {})
+        rewards, ended, truncated = (one.unsqueeze(1) for one in (rewards, done & ~truncated, truncated))
+        return self._worlds.env.obs_buf, rewards, ended, truncated, {}
 
     def state(self) -> None:
         """Return the observations."""

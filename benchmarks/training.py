@@ -50,6 +50,13 @@ NEEDS = {
 }
 
 
+def find_quick(task: str) -> Preset:
+    """The task's quick preset, which is one of PPO."""
+    preset = catalog.preset(task, "quick")
+    assert isinstance(preset, Preset)
+    return preset
+
+
 def ours(task: str, mixed: bool = True) -> Iterator[None]:
     """The trainer's own loop; one iteration per step of the generator."""
     from simulation.environment import Environment
@@ -61,7 +68,7 @@ def ours(task: str, mixed: bool = True) -> Iterator[None]:
     from trainer.ppo import PPO
     from trainer.scoring import Scorer
 
-    info, preset = catalog.task(task), catalog.preset(task, "quick")
+    info, preset = catalog.task(task), find_quick(task)
     env = Environment(task, worlds=preset.worlds)
     collector = Collector(env, [Scorer(compile_reward(catalog.reference_reward(task), task))])
     shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
@@ -84,7 +91,7 @@ def rsl_rl(task: str, mixed: bool = False) -> Iterator[None]:
 
     from benchmarks.rsl_worlds import RslWorlds
 
-    preset = catalog.preset(task, "quick")
+    preset = find_quick(task)
     model = {
         "class_name": "rsl_rl.models:MLPModel",
         "hidden_dims": list(preset.hidden),
@@ -141,7 +148,7 @@ def sb3(task: str) -> Iterator[None]:
     """The library over our batched worlds."""
     from benchmarks.adapters import Sb3Worlds
 
-    preset = catalog.preset(task, "quick")
+    preset = find_quick(task)
     return _sb3(Sb3Worlds(task, preset.worlds, preset.reward_scale), preset)
 
 
@@ -149,7 +156,7 @@ def sb3_gymnasium(task: str) -> Iterator[None]:
     """The library over gymnasium's own worlds."""
     from stable_baselines3.common.env_util import make_vec_env
 
-    preset = catalog.preset(task, "quick")
+    preset = find_quick(task)
     return _sb3(make_vec_env(LIKE[task], n_envs=preset.worlds), preset)
 
 

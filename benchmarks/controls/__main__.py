@@ -82,7 +82,8 @@ def run(plan: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     check = build_check(options.task, states_at_once(TrainJob(options.task, (), overrides=overrides)))
     searches = [Search(plan, cell, problem, check) for cell in plan.cells()]
     run_searches(searches, trainings)
-    again = {one: list_retrainings(one.winner.candidate.source, one.cell.index, plan) for one in searches}
+    winners = {one: one.winner for one in searches if one.winner}
+    again = {one: list_retrainings(best.candidate.source, one.cell.index, plan) for one, best in winners.items()}
     references = list_references(plan) if plan.retrain else {}
     trainings.train(one for many in (*again.values(), *references.values()) for one in many)
 
@@ -94,7 +95,8 @@ def run(plan: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         yield {"arm": name, "retrained": scores(many)}
     for one, many in again.items():
         place = {"arm": one.cell.arm.label, "experiment": one.cell.index + 1, "seed": one.seed}
-        chosen = {"winner": one.winner.candidate.id, "rts": one.winner.rts, "retrained": scores(many)}
+        best = winners[one]
+        chosen = {"winner": best.candidate.id, "rts": best.rts, "retrained": scores(many)}
         last = fmean(one.scores_of(one.cell.arm.rounds))
         yield place | chosen | {"best_rts": max(one.scores_of()), "last_round": last}
 
@@ -151,7 +153,7 @@ def describe(plan: Any, rows: Sequence[dict[str, Any]], by: str) -> Iterator[str
     from webapp.comparisons.unread import find_unread
 
     task = plan.tasks[0]
-    results = {(cell.arm, cell.index): None for cell in plan.cells()}
+    results: dict[Any, Any] = {(cell.arm, cell.index): None for cell in plan.cells()}
     labels = {arm.label: arm for arm in plan.arms}
     for row in rows:
         if row["arm"] in labels and row[by]:
@@ -194,7 +196,6 @@ def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any], by: str) 
     from webapp.comparisons.experiment_results import Result
 
     arm, index = key
-    nothing = {"failed": 0, "queries": 0, "calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
     return Result(
         arm=arm,
         task=plan.tasks[0],
@@ -208,7 +209,11 @@ def build_result(plan: Any, key: tuple[Any, int], row: dict[str, Any], by: str) 
         train_seconds=0.0,
         evaluated=by == "retrained",
         retrained=tuple(row["retrained"]),
-        **nothing,
+        failed=0,
+        queries=0,
+        calls=0,
+        prompt_tokens=0,
+        completion_tokens=0,
     )
 
 

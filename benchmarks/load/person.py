@@ -12,8 +12,10 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 import websockets
+from websockets.typing import Origin
 
 from benchmarks.load.browser import Answer, Browser
 
@@ -108,11 +110,11 @@ class Person:
         """Hear that something changed; connect again when the connection is lost."""
         address = self.browser.site.replace("http", "ws", 1) + f"/ws{self.link}"
         cookie = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())}
-        options = {"origin": self.browser.site, "additional_headers": cookie, "ping_interval": None, "open_timeout": 60}
+        connect = partial(websockets.connect, address, origin=Origin(self.browser.site), additional_headers=cookie)
         while True:
             began = time.perf_counter()
             with suppress(OSError, websockets.WebSocketException, TimeoutError):
-                async with websockets.connect(address, compression=None, **options) as socket:
+                async with connect(compression=None, ping_interval=None, open_timeout=60) as socket:
                     self.records.seconds["websocket opens"].append(time.perf_counter() - began)
                     self.wanted.set()
                     async for message in socket:

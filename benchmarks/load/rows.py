@@ -84,7 +84,7 @@ def end_trainings() -> None:
 
 def check(acknowledged: dict[str, list[str]]) -> dict[str, Any]:
     """What became of the votes that were acknowledged: by their page's token, the letters of best and worst."""
-    stored = {token: [] for token in acknowledged}
+    stored: dict[str, list[list[str]]] = {token: [] for token in acknowledged}
     votes = Vote.objects.filter(undone_at=None).select_related("screening")
     for vote in votes:
         letters = [LETTERS[vote.screening.order.index(pk)] for pk in (vote.best_id, vote.worst_id)]

@@ -60,8 +60,7 @@ class Program:
     def launch(self) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.command,
-                **{"env": self.environment, "stdin": subprocess.DEVNULL, "stdout": log, "stderr": log} | self.options,
+                self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **self.options
             )
 
     def start(self) -> None:
@@ -112,8 +111,8 @@ class Site:
 
     def begin(self, code: list[str]) -> subprocess.Popen[str]:
         """Such a program, running, with pipes to it and from it."""
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        return subprocess.Popen([sys.executable, *code], cwd=ROOT, env=self.environment, text=True, **pipes)
+        command, pipe = [sys.executable, *code], subprocess.PIPE
+        return subprocess.Popen(command, cwd=ROOT, env=self.environment, text=True, stdin=pipe, stdout=pipe)
 
     def add(self, name: str, command: list[str], port: int = 0, **more: Any) -> Program:
         """A program that is not started yet."""
@@ -161,7 +160,7 @@ def create_cluster(folder: Path, hosts: tuple[str, ...]) -> dict[str, Any]:
     secret = folder.with_name("password")
     folder.mkdir(mode=0o700)
     secret.write_text(PASSWORD)
-    user = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+    user: dict[str, Any] = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
     if user:
         folder.parent.chmod(0o711)
         for path in (folder, secret):

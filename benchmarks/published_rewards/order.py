@@ -70,5 +70,6 @@ def list_pairs(scored: Sequence[tuple[Program, Scores]]) -> list[Pair]:
         if not (one and two and alike and one.paper == two.paper) or one.value == two.value:
             continue
         high, low = ((a, ours), (b, theirs)) if one.value > two.value else ((b, theirs), (a, ours))
-        pairs.append(Pair(high[0], low[0], compare_two((low[0].where, low[1]), (high[0].where, high[1]))))
+        groups = [(one.where, {str(seed): score for seed, score in scores.items()}) for one, scores in (low, high)]
+        pairs.append(Pair(high[0], low[0], compare_two(*groups)))
     return pairs
