@@ -27,7 +27,7 @@ BATCH = 100
 LANES = 3
 """How many experiments run at once."""
 SPARE_GROUPS = 60
-END_SECONDS = 300.0
+END_SECONDS = 900.0
 """How long experiments have to end once nothing more is done to the site."""
 
 
