@@ -163,4 +163,6 @@ class Machine:
         return self.call("sh", "-euc", script)
 
     def compose(self, arguments: str) -> str:
-        return self.shell(f"cd /src && {COMPOSE} {arguments}")
+        """What fails shows the log of `migrate`, too: other services wait for it."""
+        log = "podman logs --tail 40 prefine-migrate-1 >&2"
+        return self.shell(f"cd /src && {COMPOSE} {arguments} || {{ {log}; exit 1; }}")
