@@ -27,7 +27,7 @@ def fresh_and_quick_to_retry(monkeypatch):
 
 
 def backend(server, **settings):
-    settings = {"model": "m-1", "max_retries": 1, "timeout": 5.0} | settings
+    settings = {"model": "m-1", "max_retries": 1, "timeout": 60.0} | settings
     return OpenAIBackend(server.base_url, KEY, **settings)
 
 
