@@ -114,6 +114,8 @@ def test_a_returned_persons_place_is_free_again(admin_client, full_study, data, 
     assert back.label in text(admin_client.post(address, sent, follow=True))
     back.refresh_from_db()
     assert back.outcome == outcome
+    told = "It ended at the site that sent you here" in text(Client().get(back.get_absolute_url()))
+    assert told == (outcome == "stopped")
     assert back.assignments.get().experiment.status == Experiment.Status.CANCELLED
     assert Participant.objects.get(recruit__external_id="here3").outcome == "finished", "who finished stays so"
     agree(Client(), full_study, newcomer)

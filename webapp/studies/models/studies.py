@@ -315,6 +315,10 @@ class Participant(Speaker):
         return reverse("studio", args=[self.token])
 
     @property
+    def from_recruitment_site(self) -> bool:
+        return self.source == self.Source.RECRUITMENT
+
+    @property
     def current(self) -> Assignment | None:
         """The person's place in their sequence: of the experiments without a winner the one that they turned to last,
         or the first; else the last one.
