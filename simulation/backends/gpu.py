@@ -226,6 +226,9 @@ def _on_device(model: mujoco.MjModel) -> mjw.Model:
     except (NotImplementedError, ValueError) as error:
         raise ValueError(f"MuJoCo Warp cannot simulate this model: {error}; train it on the CPU") from error
     on_device.opt.warn_overflow = 0  # counted here instead of printed from kernels
+    # To MuJoCo Warp this only says how boxes touch boxes: as in MuJoCo, in place of its general search, whose points
+    # and normals differ where boxes are tilted.
+    on_device.opt.disableflags |= mjw.DisableBit.NATIVECCD
     on_device.opt.graph_conditional = wp.get_device().is_cpu or wp.is_conditional_graph_supported()
     return on_device
 

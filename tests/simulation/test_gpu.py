@@ -13,7 +13,7 @@ from simulation import catalog, mujoco_models
 from simulation.backends import capacity
 from simulation.environment import Environment
 from simulation.rewards.contract import compile_reward
-from tests.simulation.every_task import OF_THE_H1
+from tests.simulation.every_task import OF_THE_H1, WITH_TWO_HANDS
 from tests.simulation.warp import MUJOCO, WARP, Twins
 
 pytestmark = pytest.mark.slow
@@ -22,8 +22,12 @@ BOUNDS = {"qpos": 5e-5, "qvel": 1e-3}
 """Of one control step, relative to 1 + |value|. Warp computes in float32, its solver stops at 1e-6."""
 FIELD_BOUND = 1e-2
 """Contact forces are steep in the positions."""
-ROUGH = ("AllegroHand", "ShadowHand", *OF_THE_H1)
-"""A box in a hand, or limbs thrown into things: most errors are within the bounds, single ones are not."""
+ROUGH = ("AllegroHand", "ShadowHand", *WITH_TWO_HANDS, *OF_THE_H1)
+"""Hands on things, cylinders on tables, limbs thrown into things: roundings choose where they touch (docs/gpu.md),
+so single errors are beyond the bounds. There MuJoCo's own steps from neighbouring states differ as much."""
+BEYOND_OWN, BEYOND_SHARE = 3, 0.1
+"""How many times as large as MuJoCo's own differences an error may be, and what share may be larger still: a chosen
+contact flips at a point, on which a few neighbours need not fall."""
 
 
 def actions(env: Environment, generator: torch.Generator) -> torch.Tensor:
@@ -44,8 +48,10 @@ def test_one_step_from_the_same_state_is_mujocos(task):
         env.reset(step.terminated | step.truncated)
     for name, errors in env._physics.errors.items():
         bound, found = BOUNDS.get(name.split()[0], FIELD_BOUND), torch.cat(errors)
-        if task in ROUGH:
-            assert found.median() < bound, f"{name}: {found.median()}"
+        if task in ROUGH and name in env._physics.own:
+            own = torch.cat(env._physics.own[name]).clamp(min=bound)
+            beyond = found > BEYOND_OWN * own
+            assert beyond.float().mean() < BEYOND_SHARE, f"{name}: {found[beyond]} where MuJoCo's own are {own[beyond]}"
         else:
             assert found.max() < bound, f"{name}: {found.max()}"
     assert env._physics.failed == 0
