@@ -20,7 +20,8 @@ from tests.webapp.sites import BROWSER, serve
 
 FPS = 30
 SEAM_SECONDS = 0.3
-MAKE_ROWS = """
+MAKE_ROWS = f"""
+rows.FPS = {FPS}
 person = rows.participant()
 rows.create_round(person)
 rows.open_judgement(person)

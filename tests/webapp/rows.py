@@ -150,10 +150,13 @@ def write_clip(clip: Clip | Segment, hue: int) -> None:
         path.write_bytes(data)
 
 
+FPS = 10
+"""Frames a second of the clips: few, for showing them takes most of a browser test's processor time."""
+
+
 @functools.cache
 def _film(hue: int) -> tuple[bytes, bytes]:
-    """Ten frames a second: showing them takes most of a browser test's processor time."""
-    look = f"testsrc2=size=256x192:rate=10:duration=3,hue=h={hue}"
+    look = f"testsrc2=size=256x192:rate={FPS}:duration=3,hue=h={hue}"
     encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "10", "-movflags", "+faststart", "-map_metadata", "-1"]
     return _drawn(look, "mp4", [*encode, "-threads", "1"]), _drawn(look, "jpg", ["-frames:v", "1"])
 
