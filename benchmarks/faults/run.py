@@ -42,7 +42,7 @@ class Run:
         self.cut_off = False
 
     async def run(self, kills: int, scenarios: list[str]) -> None:
-        """So many kills in parts of BATCH, then the scenarios. Ctrl-C or SIGTERM leaves out what has not begun, ends
+        """Make this number of kills in parts of BATCH, then the scenarios. Ctrl-C or SIGTERM leaves out what has not begun, ends
         the kills, and lets people finish; a second one ends at once.
         """
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
-from django.db import connections
+from django.db import OperationalError, connections
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -252,6 +252,21 @@ class TestWork:
 
         assert not work.run_task(task, deleted)
         assert store.size(task.key) is None
+
+    @pytest.mark.django_db(transaction=True)
+    def test_whose_failure_the_database_did_not_take_keeps_its_own_error(self, study, monkeypatch, settings):
+        def fail(*given):
+            raise ZeroDivisionError
+
+        def away(*given):
+            raise OperationalError("the database system is shutting down")
+
+        task = Export.objects.create(study=study, by="ada")
+        settings.LEASE_SECONDS = 0
+        monkeypatch.setattr(work, "mark_failed", away)
+        with pytest.raises(ZeroDivisionError):
+            work.run_task(task, fail)
+        assert Export.objects.get().status == "running"
 
     def test_is_rung_for_again(self, study, monkeypatch):
         rung = []

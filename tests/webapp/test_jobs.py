@@ -174,6 +174,20 @@ class TestLease:
         lease.beat()
         assert find_job(row, "write").progress["fraction"] == 0.5
 
+    def test_a_database_that_stays_away_hides_no_error(
+        self, row: Experiment, monkeypatch: pytest.MonkeyPatch, settings: Any
+    ) -> None:
+        def away(*_: Any) -> None:
+            raise OperationalError("the database system is shutting down")
+
+        settings.LEASE_SECONDS = 0
+        with monkeypatch.context() as broken, pytest.raises(ZeroDivisionError), claim(row):
+            broken.setattr(leases, "count_strike", away)
+            raise ZeroDivisionError
+        assert find_job(row, "write").status == Job.Status.RUNNING
+        fall_silent()
+        assert leases.requeue_abandoned() == 1
+
     @pytest.mark.slow
     def test_who_waits_is_told_when_nobody_renews_it_any_more(
         self, row: Experiment, monkeypatch: pytest.MonkeyPatch

@@ -10,10 +10,11 @@ from django.urls import reverse
 
 from tests.webapp import bench_rows, poll_rows, problem_rows, rows
 from tests.webapp.problem_rows import RIGHT, WRONG
+from tests.webapp.test_races import Midway, both
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import problem_sets
 from webapp.problems.models import Attachment
-from webapp.votes import lifecycle, poll_results
+from webapp.votes import lifecycle, poll_results, problem_pairs
 from webapp.votes.models import Poll
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_undo")]
@@ -147,6 +148,22 @@ def test_a_set_imported_again_leaves_the_figures_of_an_open_vote_where_they_are(
     assert len(figures("a", "b")) == 2
     lifecycle.close_poll(poll)
     assert [name for name, _ in figures("b", "a")] == ["b", "a"]
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_set_imported_while_a_vote_opens_is_refused(monkeypatch, problem, two_answers):
+    def replace_figures():
+        with pytest.raises(problem_sets.BadSet) as refusal:
+            figures("b", "a")
+        return str(refusal.value)
+
+    before = figures("a", "b")
+    poll = poll_rows.poll_of_answers(*two_answers)
+    midway = Midway(monkeypatch, problem_pairs, "copy_answers")
+    found, said = both(midway, lambda: lifecycle.open_poll(poll), replace_figures)
+    assert found == [] and "open vote “Which is better” shows a file" in said
+    assert [(row.caption, row.pk) for row in Attachment.objects.order_by("pk")] == before
 
 
 @pytest.mark.slow

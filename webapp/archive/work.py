@@ -15,7 +15,7 @@ from webapp.archive.unpack import Refused
 from webapp.base import processes
 from webapp.base.broker import is_unheard, send_message
 from webapp.base.claims import Claim, ClaimLost, Interrupted, claim_row, find_abandoned, requeue_row, select_held
-from webapp.base.database import retry_while_away
+from webapp.base.database import try_while_away
 from webapp.base.store import store
 from webapp.base.store_interface import StoreError, is_disk_full
 
@@ -80,17 +80,18 @@ def run_task(task: Task, do: Callable[[Task, Work], None]) -> bool:
         remove_file_of_deleted(task)
         return False
     except Interrupted:
-        requeue_row(task)
+        try_while_away(partial(requeue_row, task))
         return False
     except BaseException as error:
         if is_disk_full(error) or (isinstance(error, StoreError) and not error.permanent):
             log.warning("%s %s waits: %s", type(task).__name__, task.pk, error)
-            retry_while_away(partial(requeue_row, task))
+            try_while_away(partial(requeue_row, task))
             return False
         if isinstance(error, Refused | OSError):
-            mark_failed(task, str(error))
+            try_while_away(partial(mark_failed, task, str(error)))
             return False
-        mark_failed(task, f"Prefine failed at this task: {type(error).__name__}: {error}. The worker's log says where.")
+        text = f"Prefine failed at this task: {type(error).__name__}: {error}. The worker's log says where."
+        try_while_away(partial(mark_failed, task, text))
         raise
     done = select_held(task).update(status=task.Status.DONE, fraction=1.0, words="", finished_at=Now())
     remove_file_of_deleted(task)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from django.db import InterfaceError, OperationalError, connection
 from webapp.base import processes
 from webapp.base.store_interface import is_disk_full
 
+log = logging.getLogger(__name__)
 CONNECTION_ERRORS = (OperationalError, InterfaceError)
 """Raised while a database shuts down, starts, or is locked for too long."""
 PAUSE_SECONDS = 0.5
@@ -38,6 +40,15 @@ def retry_while_away(action: Callable[[], T]) -> T:
             if time.monotonic() > until and not may_wait:
                 raise
             time.sleep(PAUSE_SECONDS)
+
+
+def try_while_away(action: Callable[[], T]) -> T | None:
+    """As `retry_while_away`, but log the last connection error and return None: an exception in hand is not replaced."""
+    try:
+        return retry_while_away(action)
+    except CONNECTION_ERRORS:
+        log.exception("The database stayed away; a claim that was not given back ends by itself")
+        return None
 
 
 def read_now() -> datetime:

@@ -25,7 +25,7 @@ from webapp.base.claims import (
     requeue_row,
     select_held,
 )
-from webapp.base.database import retry_while_away
+from webapp.base.database import try_while_away
 from webapp.base.processes import has_ended
 from webapp.base.store_interface import StoreError, is_disk_full
 from webapp.experiments import courses, events, held_up, jobs, loop, progress, promises, provenance, request_results
@@ -144,7 +144,8 @@ class Lease(Claim):
         """Suppress Stopped, a full disk and a store that is away; other exceptions count a strike and are raised."""
         if self._settled or isinstance(reason, ClaimLost):
             return isinstance(reason, Stopped)
-        return retry_while_away(lambda: self._give_back(reason))
+        handled = try_while_away(lambda: self._give_back(reason))
+        return isinstance(reason, Stopped) if handled is None else handled
 
     def _give_back(self, reason: BaseException | None) -> bool:
         """End an attempt without a result. Returns whether the reason is dealt with."""
