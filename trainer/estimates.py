@@ -52,7 +52,8 @@ def estimate_ratio(sums: Sequence[float], counts: Sequence[int]) -> Estimate:
 def estimate_share(outcomes: Sequence[float]) -> Estimate:
     """The share of independent outcomes, each 0 or 1, at least one.
 
-    The interval is Clopper and Pearson's exact one, which 8 of 8 have too (0.63 to 1).
+    The interval is Clopper and Pearson's exact one, which 8 of 8 have too (0.63 to 1). It is written here again because
+    the trainer runs without `webapp`, where comparisons have theirs.
     """
     n, count = len(outcomes), round(math.fsum(outcomes))
     mean = count / n

@@ -42,8 +42,8 @@ class Run:
         self.cut_off = False
 
     async def run(self, kills: int, scenarios: list[str]) -> None:
-        """Make this number of kills in parts of BATCH, then the scenarios. Ctrl-C or SIGTERM leaves out what has not begun, ends
-        the kills, and lets people finish; a second one ends at once.
+        """Kill this many times, in parts of BATCH, then play the scenarios. Ctrl-C or SIGTERM leaves out what has not
+        begun, ends the kills, and lets people finish; a second one ends at once.
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self.stop_soon)

@@ -52,9 +52,10 @@ def test_no_other_file_compares_with_the_name_of_a_kind_a_job_or_a_judge():
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             compared = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
-            asked = [k.value for k in node.keywords if k.arg] if isinstance(node, ast.Call) else []
-            values = {one.value for one in (*compared, *asked) if isinstance(one, ast.Constant)}
-            jobs = [part for one in compared for part in ast.walk(one) if isinstance(part, ast.Attribute)]
+            given = [k for k in node.keywords if k.arg] if isinstance(node, ast.Call) else []
+            values = {one.value for one in (*compared, *(k.value for k in given)) if isinstance(one, ast.Constant)}
+            named = [k.value for k in given if k.arg.startswith("kind")]
+            jobs = [part for one in (*compared, *named) for part in ast.walk(one) if isinstance(part, ast.Attribute)]
             if values & {*KINDS, *JUDGES} or any(ast.unparse(part.value) == "Job.Kind" for part in jobs):
                 found.append(f"{path.relative_to(WEBAPP)}:{node.lineno}")
     assert found == []

@@ -43,7 +43,7 @@ def retry_while_away(action: Callable[[], T]) -> T:
 
 
 def try_while_away(action: Callable[[], T]) -> T | None:
-    """As `retry_while_away`, but log the last connection error and return None: an exception in hand is not replaced."""
+    """As `retry_while_away`, but log the last connection error and return None, which replaces no exception in hand."""
     try:
         return retry_while_away(action)
     except CONNECTION_ERRORS:

@@ -15,6 +15,7 @@ from django.db.models import Count, QuerySet
 from webapp.comparisons.arms import Arm
 from webapp.comparisons.plan import Plan
 from webapp.experiments.alignment import NONE, Alignment, read_alignments
+from webapp.experiments.job_kinds import TRAINING_KINDS
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
 from webapp.experiments.resource_use import Usage, read_usage
@@ -295,8 +296,9 @@ def _sum_gpu_seconds(experiments: Sequence[int]) -> dict[int, float | None]:
 
     The row of a training's job names the device (webapp.experiments.provenance), but not in earlier versions.
     """
-    done = Job.objects.filter(experiment__in=experiments, kind=Job.Kind.TRAIN, status=Job.Status.DONE).order_by("pk")
-    devices = {request: (maker or {}).get("device") for request, maker in done.values_list("request", MADE_BY_FIELD)}
+    done = Job.objects.filter(experiment__in=experiments, kind__in=TRAINING_KINDS, status=Job.Status.DONE)
+    makers = done.order_by("pk").values_list("request", MADE_BY_FIELD)
+    devices = {request: (maker or {}).get("device") for request, maker in makers}
     sums: dict[int, float | None] = {}
     trained = Run.objects.filter(request__experiment__in=experiments).order_by("pk")
     for experiment, request, seconds in trained.values_list("request__experiment", "request", "seconds"):

@@ -10,6 +10,7 @@ from django.db.models import DurationField, ExpressionWrapper, F, Func, IntegerF
 
 from llm.methods import ASKING_PAIRS
 from webapp.comparisons.plan import Plan
+from webapp.experiments.job_kinds import CLIP_KINDS, TRAINING_KINDS
 from webapp.experiments.models import Job
 
 SETTINGS = ("experiment__task", "experiment__preset")
@@ -28,7 +29,7 @@ def measure_seconds_per_candidate(plan: Plan, settings: Iterable[tuple[str, str]
     like = Q(experiment__task__in=tasks, experiment__preset__in=presets, experiment__overrides=dict(plan.overrides))
     like &= ~Q(experiment__method__in=ASKING_PAIRS)
     done = Job.objects.filter(like, experiment__model=plan.model, status=Job.Status.DONE, attempt=1).order_by()
-    trained = done.filter(kind=Job.Kind.TRAIN).values_list(*SETTINGS, "experiment").annotate(newest=Max("pk"))
+    trained = done.filter(kind__in=TRAINING_KINDS).values_list(*SETTINGS, "experiment").annotate(newest=Max("pk"))
     lately: dict[tuple[str, str], list[int]] = defaultdict(list)
     for task, preset, experiment, _ in trained.order_by("-newest"):
         lately[task, preset].append(experiment)
@@ -37,9 +38,9 @@ def measure_seconds_per_candidate(plan: Plan, settings: Iterable[tuple[str, str]
     sums = found.annotate(
         took=Sum(
             ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField()),
-            filter=~Q(kind=Job.Kind.FILM, percent__lt=100),
+            filter=~Q(kind__in=CLIP_KINDS, percent__lt=100),
         ),
-        count=Sum(_CandidateCount("request__payload"), filter=Q(kind=Job.Kind.TRAIN)),
+        count=Sum(_CandidateCount("request__payload"), filter=Q(kind__in=TRAINING_KINDS)),
     )
     paces = {(task, preset): took.total_seconds() / count for task, preset, took, count in sums if took and count}
     return {place: seconds for place, seconds in paces.items() if place in wanted}

@@ -13,6 +13,7 @@ from typing import Any
 from llm import diversity
 from llm.records import TRIED, Outcome, result_from_json
 from webapp.comparisons.experiment_results import Result
+from webapp.experiments.job_kinds import TRAINING_KINDS
 from webapp.experiments.models import Experiment, Job, Request
 from webapp.problems.media import get_medium
 
@@ -51,7 +52,7 @@ def _build_details(makers: Sequence[dict[str, str]], rounds: Sequence[Sequence[O
 
 def _read_makers(experiments: Sequence[uuid.UUID]) -> dict[uuid.UUID, list[dict[str, str]]]:
     """By experiment, version and machine of each job that tried candidates, in order; {} where not recorded."""
-    done = Job.objects.filter(experiment__public_id__in=experiments, kind=Job.Kind.TRAIN, status=Job.Status.DONE)
+    done = Job.objects.filter(experiment__public_id__in=experiments, kind__in=TRAINING_KINDS, status=Job.Status.DONE)
     found = defaultdict(list)
     for number, maker in done.order_by("pk").values_list("experiment__public_id", "progress__made_by"):
         found[number].append(maker or {})

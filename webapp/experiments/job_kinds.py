@@ -63,7 +63,10 @@ JOB_KINDS: dict[str, JobKind] = {
 }
 """By the name that rows keep. Where a round has jobs of several kinds, pages show the first of them here."""
 PROMISED_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.promised)
+TRAINING_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.trains)
 CLIP_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.films_clips)
+ROUND_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.promised and not kind.films_clips)
+"""Jobs that a round waits for; films are made meanwhile or take little time."""
 COMPUTING_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.queue != LLM)
 """Jobs that keep a processor busy."""
 MEASURED_KINDS = {kind.step: kind.name for kind in JOB_KINDS.values() if kind.measured}

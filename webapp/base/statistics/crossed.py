@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from webapp.base.statistics.proportions import Interval
+from webapp.base.statistics.proportions import Interval, clopper_pearson
 
 Answers = Sequence[Sequence[float | None]]
 """A row for each evaluator, a column for each pair: 1 for the first, 0 for the second, None for no difference."""
@@ -84,10 +84,8 @@ def _measure_rows(parts: np.ndarray) -> tuple[float, float]:
 
 def _invert_binomial(successes: float, trials: float, level: float) -> tuple[Interval, float]:
     """The interval of Clopper and Pearson and the p value that belongs to it; neither number need be whole."""
-    tail, failures = (1 - level) / 2, trials - successes
+    failures = trials - successes
     beta = scipy.stats.beta
-    low = float(beta.ppf(tail, successes, failures + 1)) if successes > 0 else 0.0
-    high = float(beta.ppf(1 - tail, successes + 1, failures)) if failures > 0 else 1.0
     at_least = float(beta.cdf(0.5, successes, failures + 1)) if successes > 0 else 1.0
     at_most = float(beta.sf(0.5, successes + 1, failures)) if failures > 0 else 1.0
-    return Interval(low, high), min(1.0, 2 * min(at_least, at_most))
+    return clopper_pearson(successes, trials, level), min(1.0, 2 * min(at_least, at_most))

@@ -63,12 +63,15 @@ def binomial_test(successes: int, trials: int) -> float:
     return float(scipy.stats.binomtest(successes, trials, 0.5).pvalue) if trials else 1.0
 
 
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> Interval:
-    """The exact interval of a proportion (Clopper and Pearson, 1934): covers the truth at least `level` of the time."""
-    if not trials:
-        return Interval(0.0, 1.0)
-    found = scipy.stats.binomtest(successes, trials).proportion_ci(level, "exact")
-    return Interval(float(found.low), float(found.high))
+def clopper_pearson(successes: float, trials: float, level: float = 0.95) -> Interval:
+    """The exact interval of a proportion (Clopper and Pearson, 1934): covers the truth at least `level` of the time.
+
+    The numbers need not be whole: estimates of effective ones are not.
+    """
+    tail, failures = (1 - level) / 2, trials - successes
+    low = float(scipy.stats.beta.ppf(tail, successes, failures + 1)) if successes > 0 else 0.0
+    high = float(scipy.stats.beta.ppf(1 - tail, successes + 1, failures)) if failures > 0 else 1.0
+    return Interval(low, high)
 
 
 def wilson(successes: int, trials: int) -> Interval:

@@ -13,6 +13,7 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F, Ma
 from llm.records import TRIED
 from webapp.base.paper_table import Table
 from webapp.experiments import loop, pair_sessions, progress
+from webapp.experiments.job_kinds import ROUND_KINDS, TRAINING_KINDS
 from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Event, Experiment, Job, PairSession, Request
 from webapp.experiments.resource_use import Usage, sum_usage
@@ -33,8 +34,6 @@ KIND_LABELS = {
     "out": "out",
 }
 """Where a person can be, in the order of the page; the value is what the page says."""
-ROUND_JOBS = (Job.Kind.WRITE, Job.Kind.TRAIN)
-"""The jobs that a round waits for; films are made meanwhile or take little time."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +223,7 @@ def _read_choices(states: Iterable[State]) -> set[tuple[int, int]]:
 
 
 def _estimate_remaining(study: Study, places: Sequence[Place]) -> Remaining:
-    training = Job.objects.filter(kind=Job.Kind.TRAIN, status=Job.Status.RUNNING).count()
+    training = Job.objects.filter(kind__in=TRAINING_KINDS, status=Job.Status.RUNNING).count()
     return Remaining(_count_rounds_left(study, places), _average_round_seconds(study), max(1, training))
 
 
@@ -247,7 +246,7 @@ def _average_round_seconds(study: Study) -> float | None:
         experiment__assignments__arm__study=study, status=Job.Status.DONE, started_at__isnull=False
     ).distinct()
     took = ExpressionWrapper(F("finished_at") - F("started_at"), output_field=DurationField())
-    means = [jobs.filter(kind=kind).aggregate(mean=Avg(took))["mean"] for kind in ROUND_JOBS]
+    means = [jobs.filter(kind=kind).aggregate(mean=Avg(took))["mean"] for kind in ROUND_KINDS]
     return sum(mean.total_seconds() for mean in means) if all(means) else None
 
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from webapp.base.http import get_site_address
+from webapp.experiments.job_kinds import TRAINING_KINDS
 from webapp.experiments.models import Job, LanguageModel
 from webapp.review.models import Vote
 from webapp.studies import duration, opening, pilots, preflight, sample_size
@@ -92,7 +93,7 @@ def _list_models(study: Study) -> list[int]:
 def count_training_workers() -> int:
     """The workers that trained on the last day; at least one."""
     since = timezone.now() - timedelta(days=1)
-    jobs = Job.objects.filter(kind=Job.Kind.TRAIN, heartbeat__gte=since).exclude(owner="")
+    jobs = Job.objects.filter(kind__in=TRAINING_KINDS, heartbeat__gte=since).exclude(owner="")
     machines = {owner.partition(":")[0] for owner in jobs.values_list("owner", flat=True).distinct()}
     return max(1, len(machines))
 

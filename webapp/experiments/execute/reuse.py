@@ -10,6 +10,7 @@ from trainer import run
 from trainer.records import TrainJob, read_job, read_result, resolve_preset
 from trainer.saved_preset import read_preset
 from webapp.experiments import events, provenance, run_folder
+from webapp.experiments.job_kinds import TRAINING_KINDS
 from webapp.experiments.models import Experiment, Job, Request
 
 
@@ -42,7 +43,7 @@ def find_similar(request: Request) -> Iterator[Request]:
     """Trainings that this installation finished for the same round, task and seed."""
     experiment, maker = request.experiment, provenance.describe_installation()
     done = Job.objects.filter(
-        kind=Job.Kind.TRAIN,
+        kind__in=TRAINING_KINDS,
         status=Job.Status.DONE,
         experiment__task=experiment.task,
         experiment__seed=experiment.seed,
