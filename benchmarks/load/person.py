@@ -30,6 +30,8 @@ TELL_SECONDS = 30.0
 """How often a page tells how its videos are watched."""
 OWN_SECONDS = 0.5
 """For so long after a vote a page takes what it is told for that vote."""
+AGAIN_SECONDS = 5.0
+"""How often a page asks again that was refused or got no answer."""
 WAITING = ("waiting", "others")
 """Pages that ask for their progress, as often as the server says."""
 HTMX = {"HX-Request": "true"}
@@ -73,6 +75,8 @@ class Person:
         self.own_until = 0.0
         """Until then it takes what it is told for its own vote, which it shows already."""
         self.wanted = asyncio.Event()
+        self.unanswered = False
+        """Whether its last question got no answer, so that it asks again."""
         self.tasks: list[asyncio.Task[None]] = []
 
     async def open(self, name: str = "page opens") -> str:
@@ -126,12 +130,14 @@ class Person:
             await asyncio.sleep(1)
 
     async def ask_on(self) -> None:
-        """Ask for news when told, and every few seconds while waiting: one question at a time."""
+        """Ask for news when told, every few seconds while waiting, and after a question without an answer: one at a
+        time.
+        """
         await asyncio.sleep(self.draw.uniform(0, self.every))
         while True:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.wanted.wait(), self.every)
-            if self.wanted.is_set() or self.state in WAITING:
+                await asyncio.wait_for(self.wanted.wait(), AGAIN_SECONDS if self.unanswered else self.every)
+            if self.wanted.is_set() or self.unanswered or self.state in WAITING:
                 name = "told page asks" if self.wanted.is_set() else "waiting page asks"
                 self.wanted.clear()
                 await self.ask(name)
@@ -139,6 +145,7 @@ class Person:
     async def ask(self, name: str) -> None:
         asked = self.ask_at
         answer = await self.records.time(name, self.browser.get(asked, **HTMX), (200, 204))
+        self.unanswered = answer is None
         if answer and "x-ask-again" in answer.headers:
             self.every = float(answer.headers["x-ask-again"])
         if answer and answer.headers.get("hx-retarget") == "#state" and self.ask_at == asked:
