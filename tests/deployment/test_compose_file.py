@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,21 @@ def test_only_the_proxy_can_be_reached_and_generated_code_reaches_nothing() -> N
     assert COMPOSE["networks"]["inside"]["internal"]
     for name in ("postgres", "redis", "store", "worker-train", "worker-train-gpu", "worker-film", "backup", "migrate"):
         assert SERVICES[name]["networks"] == ["inside"], name
+
+
+def test_only_a_whole_backup_of_the_last_day_is_a_sign_of_health(tmp_path: Path) -> None:
+    [_, command] = SERVICES["backup"]["healthcheck"]["test"]
+
+    def is_healthy() -> bool:
+        return not subprocess.run(["sh", "-c", command.replace("/backups", str(tmp_path))]).returncode
+
+    (tmp_path / ".prefine-20261127-000000.zip.part").touch()
+    assert not is_healthy()
+    backup = tmp_path / "prefine-20261127-000000.zip"
+    backup.touch()
+    assert is_healthy()
+    os.utime(backup, (time.time() - 27 * 3600,) * 2)
+    assert not is_healthy()
 
 
 def test_web_is_started_like_the_supervisor_starts_it() -> None:

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from django.utils import timezone
@@ -86,6 +88,23 @@ class TestRefusals:
             with pytest.raises(StoreError, match="the clock of .* is wrong") as refused:
                 ask("clips/a.mp4")
             assert not refused.value.permanent  # clocks are set right while a job waits
+
+    def test_an_address_that_has_expired_or_is_not_signed_opens_nothing(self, s3_server: int, s3_store: str) -> None:
+        """Prefine gives out none; a store that answered them would show everybody its files."""
+        bucket, other = read_address(s3_store).bucket, connect(s3_server)
+        other.put_object(Bucket=bucket, Key="clips/a.mp4", Body=b"a film")
+
+        def sign(seconds: int) -> str:
+            return other.generate_presigned_url("get_object", {"Bucket": bucket, "Key": "clips/a.mp4"}, seconds)
+
+        with urlopen(sign(60), timeout=60) as answer:
+            assert answer.read() == b"a film"
+        expired = sign(1)
+        time.sleep(2.1)
+        for address in (expired, expired.partition("?")[0]):
+            with pytest.raises(HTTPError) as refused:
+                urlopen(address, timeout=60)
+            assert refused.value.code == 403
 
     def test_old_versions_are_not_accepted(self, s3_server: int, s3_store: str) -> None:
         """What a person's erasure deletes would stay as an old version."""
