@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests.webapp import fake_workers
 from webapp.base.store_interface import DiskFull
-from webapp.experiments import courses, durations, estimate_errors, leases, progress, promises
+from webapp.experiments import courses, durations, estimate_errors, leases, progress, promises, request_results
 from webapp.experiments.execute.film import FilmingPace
 from webapp.experiments.models import Event, Job, Request
 from webapp.experiments.promises import renew_promise
@@ -295,3 +295,19 @@ def test_a_worker_stores_what_pages_say_and_the_bench_compares_it_with_the_truth
     assert drawn.status_code == 200 and drawn["Content-Type"] == "image/svg+xml"
     Event.objects.create(experiment=row, kind="paused")
     assert not estimate_errors.build_report().estimates, "a pause is no mistake of the estimate"
+
+
+@pytest.mark.django_db
+def test_once_a_person_picked_the_next_round_is_being_written():
+    """Also in the moment before its first step is opened."""
+    row = fake_workers.start_experiment(k=2, n=2, judge="human")
+    fake_workers.do_work(row)
+    before = progress.read_progress(row)
+    assert (before.phase, before.iteration) == ("judging", 1)
+    request_results.complete(row.requests.get(kind="Judge"), fake_workers.make_pick("1-1", "1-2"))
+    between = progress.read_progress(row)
+    assert (between.phase, between.iteration, between.candidates) == ("writing", 2, ())
+    assert films.describe_wait(between, row.k).headline == "The next robots are getting ready"
+    fake_workers.advance(row)
+    opened = progress.read_progress(row)
+    assert (opened.phase, opened.iteration) == ("writing", 2)

@@ -84,7 +84,7 @@ def read_progress(experiment: Experiment, known: Known | None = None) -> Progres
     """The progress of an experiment; `known` is what was measured already."""
     state = read_states([experiment])[0]
     now = _build_progress(state, {} if known is None else known)
-    return replace(now, candidates=_read_candidates(experiment, state.iteration, state.job))
+    return replace(now, candidates=_read_candidates(experiment, now.iteration, state.job))
 
 
 def read_all(experiments: Sequence[Experiment]) -> dict[int, Progress]:
@@ -97,24 +97,25 @@ def _build_progress(state: State, known: Known) -> Progress:
     phase, n = _find_phase(state), state.experiment.rounds
     if phase in ("finished", ANSWERING) or phase in JUDGEMENT_BY_PHASE:
         return Progress(phase, state.iteration, n, 1.0, 0.0)
+    number = state.iteration + _awaits_next(state)
     step = _find_step(state)
     fraction, left = _estimate(state, step, known)
     if phase != step:
-        return Progress(phase, state.iteration, n, fraction, None)
+        return Progress(phase, number, n, fraction, None)
     if state.job is not None and held_up.is_shown(state.job, state.now):
-        return Progress(phase, state.iteration, n, fraction, None, late=True, late_reason="held up")
+        return Progress(phase, number, n, fraction, None, late=True, late_reason="held up")
     promise = _find_promise(state)
     if promise is None:
         late = left is not None and _is_overdue(state, step, known)
         if late and left is not None and left < SHORT_SECONDS:  # nothing renews it: it would be said for ever
             left = None
         reason = _find_late_reason(state) if late else ""
-        return Progress(phase, state.iteration, n, fraction, left, in_line=state.in_line, late=late, late_reason=reason)
+        return Progress(phase, number, n, fraction, left, in_line=state.in_line, late=late, late_reason=reason)
     promised = promise.count_left(state.now)
     late = promise.late or promised < -GRACE_SECONDS
     reason = _find_late_reason(state) if late else ""
     left = None if promise.vague and promised < SHORT_SECONDS else max(0.0, promised)
-    return Progress(phase, state.iteration, n, fraction, left, late=late, late_reason=reason)
+    return Progress(phase, number, n, fraction, left, late=late, late_reason=reason)
 
 
 def _is_overdue(state: State, step: str, known: Known) -> bool:
