@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.utils.functional import Promise
+
+StrOrPromise = str | Promise
+
 
 @dataclass(frozen=True)
 class Medium:
@@ -32,6 +36,19 @@ class Medium:
     """The phase of a round in which people wait longest."""
     ballot_class: str
     """The style class of the form on which people choose."""
+    none_to_choose: StrOrPromise
+    """This and the next six: what people read whose choice was not taken."""
+    choose_both: StrOrPromise
+    choose_one: StrOrPromise
+    choose_of_two: StrOrPromise
+    both_are_same: StrOrPromise
+    cannot_be_shown: StrOrPromise
+    could_not_tell: StrOrPromise
+    pair_instructions: StrOrPromise
+    """This and the next three: Prefine's own words for evaluators who see two at a time, or one."""
+    single_instructions: StrOrPromise
+    pair_purpose: tuple[StrOrPromise, ...]
+    single_purpose: tuple[StrOrPromise, ...]
     explained: str = ""
     """What a comparison's report says about scores of this medium."""
     caveat: str = ""

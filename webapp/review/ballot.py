@@ -155,45 +155,19 @@ def compute_undo_seconds(vote: Vote) -> float:
 
 def resolve_choice(screening: Screening | Trial, choice: Choice, needs_worst: bool) -> tuple[int, int | None] | str:
     """The primary keys of best and worst, or a sentence that says what is wrong with the choice."""
-    playable = set(_find_playable(screening))
+    playable, words = set(_find_playable(screening)), find_medium(screening)
     needs_worst = needs_worst and len(playable) > 1
     if choice.cannot_judge:
         drawn = random.Random(f"{screening.seed} cannot tell").sample(sorted(playable), min(2, len(playable)))
-        return (drawn[0], drawn[1] if needs_worst else None) if drawn else _describe_empty(screening)
+        return (drawn[0], drawn[1] if needs_worst else None) if drawn else str(words.none_to_choose)
     best, worst = _find_candidate(screening, choice.best), _find_candidate(screening, choice.worst)
     if best is None or (needs_worst and worst is None):
-        return _describe_missing(screening, needs_worst)
+        return str(words.choose_both if needs_worst else words.choose_one)
     if best == worst and needs_worst:
-        return _describe_same(screening)
+        return str(words.both_are_same)
     if not {best, worst if needs_worst else best} <= playable:
-        return _describe_unplayable(screening)
+        return str(words.cannot_be_shown)
     return best, worst if needs_worst else None
-
-
-def _describe_empty(shown: Screening | Trial) -> str:
-    if find_medium(shown).filmed:
-        return _("There is no video to choose from.")
-    return _("There is no answer to choose from.")
-
-
-def _describe_missing(shown: Screening | Trial, needs_worst: bool) -> str:
-    if find_medium(shown).filmed:
-        both, one = _("Choose the best and the worst video, then confirm."), _("Choose a video, then confirm.")
-    else:
-        both, one = _("Choose the best and the worst answer, then confirm."), _("Choose an answer, then confirm.")
-    return both if needs_worst else one
-
-
-def _describe_same(shown: Screening | Trial) -> str:
-    if find_medium(shown).filmed:
-        return _("Best and worst were the same video. Choose two different ones.")
-    return _("Best and worst were the same answer. Choose two different ones.")
-
-
-def _describe_unplayable(shown: Screening | Trial) -> str:
-    if find_medium(shown).filmed:
-        return _("One of the videos you chose could not be played. Choose among the others.")
-    return _("One of the answers you chose could not be checked. Choose among the others.")
 
 
 def _find_playable(screening: Screening | Trial) -> list[int]:
@@ -234,10 +208,8 @@ def _is_same(vote: Vote, screening: Screening, choice: Choice) -> bool:
 def _describe_standing(vote: Vote, screening: Screening) -> str:
     if vote.broken:
         return _("You had already answered this round: something was wrong with the videos. That answer stands.")
-    if vote.cannot_tell and find_medium(screening).filmed:
-        return _("You had already answered this round: you could not tell the videos apart. That answer stands.")
     if vote.cannot_tell:
-        return _("You had already answered this round: you could not tell the answers apart. That answer stands.")
+        return str(find_medium(screening).could_not_tell)
     best, *worst = find_letters(screening, [vote.best_id, vote.worst_id])
     if not worst:
         return _("You had already chosen in this round: best %(best)s. That choice stands.") % {"best": best}

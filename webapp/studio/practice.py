@@ -21,6 +21,7 @@ from django.utils.translation import gettext_noop
 from webapp.base.text_lines import split_lines
 from webapp.experiments.kinds import judge
 from webapp.experiments.models import LoopSettings
+from webapp.problems.medium import Medium
 from webapp.studies.models import Participant
 from webapp.studio.presentation import Presentation
 
@@ -121,7 +122,7 @@ def _session_key(participant: Participant) -> str:
     return f"practice {participant.pk}"
 
 
-def parse_choice(posted: Mapping[str, str], letters: list[str], filmed: bool) -> dict[str, str] | str:
+def parse_choice(posted: Mapping[str, str], letters: list[str], medium: Medium) -> dict[str, str] | str:
     """The letters chosen, or a sentence that says what is wrong with the choice."""
     if "cannot_tell" in posted or posted.get("answer") in ("equal", "skip"):
         return {}
@@ -129,17 +130,9 @@ def parse_choice(posted: Mapping[str, str], letters: list[str], filmed: bool) ->
         return dict(zip(("best", "worst"), letters if posted["answer"] == "left" else letters[1::-1], strict=False))
     best, worst = posted.get("best", ""), posted.get("worst", "")
     if best not in letters or worst not in letters:
-        return (
-            _("Choose the best and the worst video, then confirm.")
-            if filmed
-            else _("Choose the best and the worst answer, then confirm.")
-        )
+        return str(medium.choose_both)
     if best == worst:
-        return (
-            _("Best and worst were the same video. Choose two different ones.")
-            if filmed
-            else _("Best and worst were the same answer. Choose two different ones.")
-        )
+        return str(medium.both_are_same)
     return {"best": best, "worst": worst}
 
 

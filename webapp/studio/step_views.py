@@ -52,9 +52,7 @@ def choose_in_practice(request: HtmxHttpRequest, participant: Participant) -> Ht
     elif then and practice.read_choice(request.session, participant) is not None:
         practice.mark_practised(participant)
     elif not then:
-        chosen = practice.parse_choice(
-            request.POST, [tile.letter for tile in page.context["tiles"]], experiment.medium.filmed
-        )
+        chosen = practice.parse_choice(request.POST, [tile.letter for tile in page.context["tiles"]], experiment.medium)
         if isinstance(chosen, str):
             messages.warning(request, chosen)
         else:

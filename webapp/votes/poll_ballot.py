@@ -105,12 +105,7 @@ def _find_mistake(poll: Poll, showing: Showing, answer: Answer) -> str:
         return single_items.find_mistake(poll, showing.pair, answer.rating, answer.reasoning)
     choices = ["left", "right", *(["same"] if poll.allow_tie else [])]
     if answer.choice not in choices:
-        filmed = showing.pair.medium.filmed
-        return (
-            _("Choose one of the two videos, then confirm.")
-            if filmed
-            else _("Choose one of the two answers, then confirm.")
-        )
+        return str(showing.pair.medium.choose_of_two)
     if poll.ask_strength and answer.choice != "same" and answer.strength not in map(str, STRENGTHS):
         return _("Say how much better it is, then confirm.")
     return ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext, override
 
 from webapp.problems.media import answers, films
-from webapp.problems.medium import Medium
+from webapp.problems.medium import Medium, StrOrPromise
 from webapp.studies.models.languages import hash_source
 from webapp.studies.texts.localizing import localize_row, normalize, read_translations
 from webapp.votes.languages import FIELDS, list_texts
@@ -27,9 +27,9 @@ def write_texts(medium: Medium, single: bool = False) -> dict[str, str]:
     """Field -> what is proposed for a new vote on films or on answers, in the active language. `single`: where one at a
     time is rated or graded.
     """
-    instructions = _write_single_instructions(medium) if single else _write_instructions(medium)
-    purpose = _write_single_purpose(medium) if single else _write_purpose(medium)
-    return {"instructions": instructions, "consent_text": _write_consent(purpose)}
+    instructions = medium.single_instructions if single else medium.pair_instructions
+    purpose = medium.single_purpose if single else medium.pair_purpose
+    return {"instructions": str(instructions), "consent_text": _write_consent(purpose)}
 
 
 def note_texts(poll: Poll) -> Before:
@@ -69,62 +69,9 @@ def _list_offered(poll: Poll) -> set[tuple[str, str]]:
     return {(code, text.source) for text in list_texts(poll) for code in poll.offered_languages[1:]}
 
 
-def _write_instructions(medium: Medium) -> str:
-    if medium.filmed:
-        return gettext(
-            "Watch both videos to the end, as often as you like. Your own impression counts: there is no right answer."
-        )
-    return gettext("What counts most is whether an answer is right, then how good its reasoning is.")
-
-
-def _write_single_instructions(medium: Medium) -> str:
-    if medium.filmed:
-        return gettext("Watch each video to the end, as often as you like. Rate what you see, not what may be meant.")
-    return gettext(
-        "Read the answer and the reference solution beside it. Give points to the final answer and to the reasoning "
-        "apart: a right answer may have wrong reasons, and other ways than that of the reference may be right."
-    )
-
-
-def _write_purpose(medium: Medium) -> list[str]:
-    if medium.filmed:
-        return [
-            gettext("Purpose. We study which movements of simulated robots people prefer."),
-            gettext(
-                "What you do. You watch two short videos side by side, a few times, and say which one you prefer. It "
-                "takes about two minutes for each pair."
-            ),
-        ]
-    return [
-        gettext("Purpose. We study which answers of a language model to a problem people prefer."),
-        gettext(
-            "What you do. You read two answers to one problem side by side, and say which one you prefer. It "
-            "takes about ten minutes for each pair."
-        ),
-    ]
-
-
-def _write_single_purpose(medium: Medium) -> list[str]:
-    if medium.filmed:
-        return [
-            gettext("Purpose. We study whether simulated robots do what they are told."),
-            gettext(
-                "What you do. You watch short videos of robots, one at a time, and say how far each robot does what it "
-                "should. It takes about half a minute for each video."
-            ),
-        ]
-    return [
-        gettext("Purpose. We study how good the answers of a language model to problems are."),
-        gettext(
-            "What you do. You read answers to problems, one at a time, and give points to each. It takes about ten "
-            "minutes for each answer."
-        ),
-    ]
-
-
-def _write_consent(purpose: list[str]) -> str:
+def _write_consent(purpose: tuple[StrOrPromise, ...]) -> str:
     paragraphs = [
-        *purpose,
+        *map(str, purpose),
         gettext("Risks and benefits. There are no known risks beyond those of looking at a screen."),
         gettext(
             "Your data. We keep your answers and how long you took, under a pseudonym. We store no name and no "
