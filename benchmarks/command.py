@@ -92,7 +92,7 @@ def introduction(chosen: list[str]) -> str:
     system = f"{platform.system()} {platform.release()}, {memory:.0f} GiB of memory"
     return (
         f"# Benchmarks of {datetime.now():%Y-%m-%d %H:%M}\n\n{machine(*PEERS)}; {system}. Peers with a dash are not "
-        f"installed (requirements-bench.txt). Here: {', '.join(chosen)}.\n"
+        f"installed (requirements-benchmarks.txt). Here: {', '.join(chosen)}.\n"
     )
 
 
@@ -153,7 +153,7 @@ def main() -> int:
 
 def default_file() -> Path:
     """A new file in the data folder."""
-    folder = Path(os.environ.get("PREFINE_DATA", ROOT / "var")) / "bench"
+    folder = Path(os.environ.get("PREFINE_DATA", ROOT / "var")) / "benchmarks"
     return folder / f"{datetime.now():%Y-%m-%d-%H%M%S}.md"
 
 

@@ -31,7 +31,7 @@ from trainer.commands.train import duration, training_line
 from trainer.evaluation import evaluate
 from trainer.records import CandidateResult, TrainJob, read_progress, read_result, resolve_preset
 
-DATA = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "competence"
+DATA = Path(os.environ.get("PREFINE_DATA", "var")) / "benchmarks" / "competence"
 SEEDS, EPISODES = 5, 20
 NOTES = {
     "Cartpole": "At 499 no episode ends early: there is no more to reach.",

@@ -225,7 +225,7 @@ def main() -> None:
     django.setup()
     from webapp.comparisons.contrasts import CONTROLS
 
-    data = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "controls"
+    data = Path(os.environ.get("PREFINE_DATA", "var")) / "benchmarks" / "controls"
     parser = argparse.ArgumentParser(prog="python -m benchmarks.controls", description=__doc__.splitlines()[0])
     parser.add_argument("--task", default="Cartpole")
     parser.add_argument("--methods", nargs="+", default=METHODS, help="the first has the controls")

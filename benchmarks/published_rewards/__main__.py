@@ -141,7 +141,7 @@ def describe_order(scored: Sequence[tuple[Program, Scores]]) -> Iterator[str]:
 
 def main() -> int:
     """Check, train what is missing, print."""
-    data = Path(os.environ.get("PREFINE_DATA", "var")) / "bench" / "published_rewards"
+    data = Path(os.environ.get("PREFINE_DATA", "var")) / "benchmarks" / "published_rewards"
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published_rewards", description=__doc__.splitlines()[0])
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--programs", type=Path, metavar="FOLDER", help="a folder, or a Markdown file, with programs")
