@@ -44,10 +44,12 @@ HARMLESS = {
     ("review", "0009_gold_pairs"),
     ("experiments", "0030_rounds"),
     ("studies", "0025_rounds"),
+    ("experiments", "0031_labels"),
+    ("votes", "0010_labels"),
 }
 """Migrations with which older processes read and write as before: one adds to rows what pages do without, one lets a
 request have several notices, where older processes write one, one proposes another number of experiments, one
-constrains rows that they do not write, two call fields otherwise on pages.
+constrains rows that they do not write, four call fields otherwise on pages.
 """
 
 TRAINING = 480

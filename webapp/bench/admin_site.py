@@ -23,7 +23,7 @@ LISTS = {
         ("Staff", "auth", "user"),
     ),
     "Look up": (
-        ("Iterations", "experiments", "iteration"),
+        ("Rounds", "experiments", "iteration"),
         ("Candidates", "experiments", "candidate"),
         ("Requests", "experiments", "request"),
         ("Jobs", "experiments", "job"),

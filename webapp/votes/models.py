@@ -117,6 +117,7 @@ class Poll(Spoken):
         max_length=40, blank=True, help_text="Shown at the end, for a recruitment site. Empty: none."
     )
     completion_url = models.CharField(
+        "link back",
         max_length=300,
         blank=True,
         validators=[URLValidator(["https", "http"], message="An address starts with https://.")],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.helpers import InlineAdminFormSet
 from django.db import models
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
@@ -52,6 +54,15 @@ class NewestFilter(admin.RelatedFieldListFilter):
 admin.FieldListFilter.register(lambda field: field.remote_field, NewestFilter, take_priority=True)
 
 
+class InlineRows(InlineAdminFormSet):
+    """Django's own rows within a form, whose button for another one has the row's name as in a sentence."""
+
+    def inline_formset_data(self) -> str:
+        data = json.loads(super().inline_formset_data())
+        data["options"]["addText"] = f"Add another {self.opts.verbose_name}"
+        return json.dumps(data)
+
+
 class BenchAdmin(admin.ModelAdmin):
     formfield_overrides = FIELDS
     view_on_site = False
@@ -61,6 +72,12 @@ class BenchAdmin(admin.ModelAdmin):
     @property
     def media(self) -> forms.Media:
         return forms.Media(js=[f"admin/js/{name}" for name in SCRIPTS])
+
+    def get_inline_formsets(self, *args: Any, **kwargs: Any) -> list[Any]:
+        found: list[Any] = super().get_inline_formsets(*args, **kwargs)
+        for rows in found:
+            rows.__class__ = InlineRows  # Django names no class of one's own
+        return found
 
     def list_tools(self, request: HttpRequest) -> list[tuple[str, str]]:
         """Words and addresses of the buttons above the list, after that for a new row."""

@@ -113,7 +113,7 @@ class Iteration(models.Model):
     worst = models.ForeignKey("Candidate", null=True, on_delete=models.SET_NULL, related_name="+")
     reason = models.TextField(blank=True)
     tags = models.JSONField(default=list)
-    aside = models.BooleanField(default=False)
+    aside = models.BooleanField("set aside", default=False)
     """Of an earlier flow of the method, not reached in the current one."""
     difference = models.TextField(blank=True)
     """The describer's words on how this best differs from the one before."""
@@ -122,6 +122,7 @@ class Iteration(models.Model):
 
     class Meta:
         ordering = ["number"]
+        verbose_name = "round"
         constraints = [models.UniqueConstraint(fields=["experiment", "number"], name="one_iteration_per_number")]
 
     def __str__(self) -> str:
@@ -137,7 +138,7 @@ class Candidate(models.Model):
         ASIDE = "aside", "Set aside"
         """Written in an earlier flow of the method, not taken over into the current one."""
 
-    iteration = models.ForeignKey(Iteration, on_delete=models.CASCADE, related_name="candidates")
+    iteration = models.ForeignKey(Iteration, verbose_name="round", on_delete=models.CASCADE, related_name="candidates")
     index = models.PositiveSmallIntegerField()
     source = models.TextField()
     thought = models.TextField(blank=True)
@@ -148,9 +149,9 @@ class Candidate(models.Model):
     trace = models.JSONField(default=dict)
     metric_trace = models.JSONField(default=dict)
     """Hidden from participants and from preference methods."""
-    sessions = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))
+    sessions = models.JSONField("sessions of pairs", default=list, db_default=models.Value([], models.JSONField()))
     """Where it learned from answers about pairs: the figures of each session (trainer.preferences.session_figures)."""
-    rts = models.FloatField(null=True)
+    rts = models.FloatField("RTS", null=True)
     final_score = models.FloatField(null=True)
     evaluation = models.JSONField(default=dict, db_default=models.Value({}, models.JSONField()))
     """Of the final policy's mean actions over whole episodes, where it was evaluated (trainer.evaluation)."""

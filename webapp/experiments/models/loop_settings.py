@@ -68,13 +68,14 @@ class LanguageModel(models.Model):
     name = models.CharField(max_length=80, unique=True)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.OFFLINE)
     base_url = models.CharField(
+        "address",
         max_length=200,
         blank=True,
         validators=[RegexValidator(r"^https?://[^\s/]+", "An address starts with http:// or https://.")],
         help_text="For example https://api.openai.com/v1 or http://localhost:11434/v1.",
     )
     model = models.CharField(max_length=120, blank=True, help_text="The model's name at that endpoint.")
-    api_key = EncryptedField(blank=True, help_text="Kept on this server, never shown again.")
+    api_key = EncryptedField("API key", blank=True, help_text="Kept on this server, never shown again.")
     price_input = models.FloatField(null=True, blank=True, help_text="US dollars per million input tokens.")
     price_output = models.FloatField(null=True, blank=True, help_text="US dollars per million output tokens.")
     price_date = models.DateField(null=True, blank=True, help_text="The day these prices were read.")

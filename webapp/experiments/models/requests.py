@@ -25,11 +25,11 @@ class Request(models.Model):
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="requests")
     step = models.PositiveIntegerField()
-    slot = models.PositiveSmallIntegerField(default=0)
+    slot = models.PositiveSmallIntegerField("place within the step", default=0)
     """Place within a step of concurrent requests."""
     kind = models.CharField(max_length=12)
     fingerprint = models.CharField(max_length=64)
-    payload = models.JSONField()
+    payload = models.JSONField("what is asked")
     status = models.CharField(max_length=8, choices=Status, default=Status.OPEN)
     result = models.JSONField(null=True)
     version = models.CharField(max_length=120, blank=True)
@@ -38,7 +38,7 @@ class Request(models.Model):
     """The revision of the method that asked."""
     folder = models.CharField(max_length=80, blank=True)
     """The name of the training folder; empty if it follows from step and slot."""
-    pooled = models.JSONField(null=True)
+    pooled = models.JSONField("pooled votes", null=True)
     """Statistics of a panel's votes (webapp.review.panels); null if one person decided."""
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -105,25 +105,25 @@ class Job(models.Model):
     """For a film job: how far into training; 100 is the final clip. For pairs and their answers: the session."""
     owner = models.CharField(max_length=160, blank=True)
     """Who holds the lease: "<machine>:<process id>:<random>"."""
-    heartbeat = models.DateTimeField(null=True)
+    heartbeat = models.DateTimeField("last sign of life", null=True)
     attempt = models.PositiveIntegerField(default=0)
     """Number of leases so far; a worker that lost its lease no longer matches owner and attempt."""
-    strikes = models.PositiveSmallIntegerField(default=0)
+    strikes = models.PositiveSmallIntegerField("failed attempts in a row", default=0)
     """Failed attempts in a row without progress; too many fail the job."""
-    reached = models.FloatField(default=0)
+    reached = models.FloatField("fraction at the last failed attempt", default=0)
     """The fraction at the last strike."""
-    protocol = models.PositiveSmallIntegerField(default=1, db_default=1)
+    protocol = models.PositiveSmallIntegerField("protocol that a worker must understand", default=1, db_default=1)
     """The lowest that a worker must understand (webapp.experiments.protocol)."""
-    cancel = models.BooleanField(default=False)
-    rung_at = models.DateTimeField(null=True)
-    rings = models.PositiveSmallIntegerField(default=0)
+    cancel = models.BooleanField("asked to stop", default=False)
+    rung_at = models.DateTimeField("workers last called at", null=True)
+    rings = models.PositiveSmallIntegerField("calls to workers", default=0)
     """Number of calls for this job since it was queued; the pause between calls doubles."""
     held_up_at = models.DateTimeField(null=True)
     """Since when it waits for a full disk or a store that is away, short attempts included; null if it does not."""
     progress = models.JSONField(default=dict)
     """The worker's last report: {"fraction", "seconds_left", "text", ...}, with the job's "course"
     (webapp.experiments.courses); after a training also "made_by"."""
-    estimates = models.JSONField(default=list)
+    estimates = models.JSONField("times left that pages said", default=list)
     """What pages said about the time left of the round: [seconds since the job was created, seconds left, 1 if an
     earlier estimate was too short, 2 if one of less than a minute was] (webapp.experiments.promises)."""
     error = models.TextField(blank=True)
@@ -163,10 +163,10 @@ class Run(models.Model):
     request = models.OneToOneField(Request, on_delete=models.CASCADE, related_name="run")
     seconds = models.FloatField(default=0)
     samples = models.BigIntegerField(default=0)
-    nan_worlds = models.PositiveIntegerField(default=0)
-    store_seconds = models.FloatField(default=0, db_default=0)
+    nan_worlds = models.PositiveIntegerField("worlds with NaN", default=0)
+    store_seconds = models.FloatField("seconds of waiting for the store", default=0, db_default=0)
     """How long the training waited for the store."""
-    store_bytes = models.BigIntegerField(default=0, db_default=0)
+    store_bytes = models.BigIntegerField("bytes sent to the store", default=0, db_default=0)
     """What it uploaded, checkpoints included."""
     task_revision = models.PositiveSmallIntegerField(default=1, db_default=1)
     """The revision of the task on which it trained."""
@@ -224,7 +224,7 @@ class ModelCall(models.Model):
 
     request = models.ForeignKey(Request, on_delete=models.CASCADE, related_name="calls")
     model = models.CharField(max_length=MODEL_LETTERS)
-    request_hash = models.CharField(max_length=64)
+    request_hash = models.CharField("hash of the request", max_length=64)
     seed = models.BigIntegerField()
     data: models.JSONField[Any] = models.JSONField()
     """The call as llm.records/llm.client define it: messages, reply, finish reason, fingerprint, seed."""
@@ -256,7 +256,7 @@ class Event(models.Model):
     public = models.BooleanField(default=False)
     """Whether participants' pages are told that something changed (never the payload)."""
     text = models.TextField(blank=True)
-    payload = models.JSONField(default=dict)
+    payload = models.JSONField("details", default=dict)
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     class Meta:
