@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.webapp import fake_workers
+from tests.webapp import fake_workers, rows
 from webapp.base.store_interface import DiskFull
 from webapp.experiments import courses, durations, estimate_errors, leases, progress, promises, request_results
 from webapp.experiments.execute.film import FilmingPace
@@ -311,3 +311,13 @@ def test_once_a_person_picked_the_next_round_is_being_written():
     fake_workers.advance(row)
     opened = progress.read_progress(row)
     assert (opened.phase, opened.iteration) == ("writing", 2)
+
+
+@pytest.mark.django_db
+def test_the_participants_page_names_the_next_round_from_the_pick_on(client):
+    person = rows.participant()
+    judged = rows.create_round(person)
+    judged.best = judged.candidates.first()
+    judged.save()
+    html = client.get(person.get_absolute_url()).content.decode()
+    assert "Round 2 of" in html and "The next robots are getting ready" in html

@@ -252,7 +252,8 @@ def _make_waiting_page(participant: Participant, experiment: Experiment, now: pr
     wait = (
         words.describe_last_wait(METHODS[experiment.method].chooses) if over else words.describe_wait(now, experiment.k)
     )
-    return Page("waiting", {"clips": clips, "now": wait, **_make_task_context(participant, experiment)}, key)
+    context = {"round": now.iteration, "clips": clips, "now": wait}
+    return Page("waiting", context | _make_task_context(participant, experiment), key)
 
 
 def _make_review_page(participant: Participant, request: Request) -> Page:
