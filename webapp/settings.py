@@ -194,7 +194,8 @@ if CELERY_BROKER_URL.startswith("filesystem://"):
     }
 elif CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
     CELERY_BROKER_TRANSPORT_OPTIONS = {
-        "socket_timeout": 3,  # longer than Redis takes for its answer "no message"
+        "polling_interval": 2,  # seconds after which Redis answers "no message"
+        "socket_timeout": 3,  # longer than that
         "socket_connect_timeout": 2,
         "health_check_interval": 10,
         "max_retries": 1,  # a page does not wait for a broker that is away; the reaper sends again

@@ -67,6 +67,12 @@ def test_where_commits_cannot_be_counted_all_is_looked_at(monkeypatch):
     monkeypatch.setattr(CommitCounter, "read", lambda self: None)
     watch.rest(1000)
     assert watch.is_due()
+    patient = PollSchedule(blind_seconds=500)
+    assert patient.is_due() and patient.is_due(), "a look that failed is to be done again"
+    patient.rest(1000)
+    assert not patient.is_due()
+    patient.rest(0)
+    assert patient.is_due(), "something waits for its time"
 
 
 @pytest.mark.django_db

@@ -85,9 +85,13 @@ class CommitCounter:
 
 
 class PollSchedule:
-    """When to poll the database again: after a commit, or when the time given to `rest` is over."""
+    """When to poll the database again: after a commit, or when the time given to `rest` is over.
 
-    def __init__(self) -> None:
+    Where commits cannot be counted: `blind_seconds` after the last poll.
+    """
+
+    def __init__(self, blind_seconds: float = 0.0) -> None:
+        self.blind_seconds = blind_seconds
         self._commits = CommitCounter()
         self._now: tuple[int, int] | None = None
         self._seen: tuple[int, int] | None = None
@@ -95,8 +99,10 @@ class PollSchedule:
 
     def is_due(self) -> bool:
         self._now = self._commits.read()
-        return self._now is None or self._now != self._seen or time.monotonic() >= self._due_at
+        commit = self._now is not None and self._now != self._seen
+        return commit or time.monotonic() >= self._due_at
 
     def rest(self, seconds: float) -> None:
         """After a successful poll: without a commit none is needed for this many seconds."""
-        self._seen, self._due_at = self._now, time.monotonic() + seconds
+        rest = min(seconds, self.blind_seconds) if self._now is None else seconds
+        self._seen, self._due_at = self._now, time.monotonic() + rest

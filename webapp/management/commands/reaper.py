@@ -48,7 +48,7 @@ class Command(PrefineCommand):
         else:
             for thread in threads:
                 thread.start()
-        watch = PollSchedule()
+        watch = PollSchedule(reaper.BLIND_SECONDS)
         while True:
             if watch.is_due():
                 tick_and_rest(watch)
