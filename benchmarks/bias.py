@@ -118,7 +118,7 @@ def judge_request(request: Judged, way: Way, model: SimulatedReasoner, seed: int
 
 
 def is_right(source: str) -> bool:
-    return bool(equivalence.equivalent(answer_parts.final_answer(source, PROBLEM.sections) or "", RIGHT))
+    return bool(equivalence.compare_answers(answer_parts.final_answer(source, PROBLEM.sections) or "", RIGHT))
 
 
 def accuracy(way: Way, repeats: int) -> tuple[float, float, float]:

@@ -189,7 +189,7 @@ def main() -> None:
     parser.add_argument("--sparse", action="store_true", help="under the sparse reward, where a task has one")
     parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and reuse those that are there")
     options = parser.parse_args()
-    find_reward = catalog.sparse_reward if options.sparse else catalog.reference_reward
+    find_reward = catalog.read_sparse_reward if options.sparse else catalog.reference_reward
     wanted = [task for task in options.tasks if find_reward(task)]
     print(
         f"{'Sparse' if options.sparse else 'Human-written'} rewards, {machine()}. RTS and last interval: means over the"

@@ -108,7 +108,7 @@ class OpenAIBackend:
         except ValueError:  # an invalid port
             possible = False
         if not possible:
-            raise failures.unreachable_error(self.endpoint or repr(self._base_url))
+            raise failures.make_unreachable_error(self.endpoint or repr(self._base_url))
 
     def _body(self, messages: Sequence[Message], seed: int, tokens: int) -> dict[str, Any]:
         streaming = {"stream": True, "stream_options": {"include_usage": True}}

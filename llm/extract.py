@@ -28,7 +28,7 @@ def source(text: str) -> str | None:
     blocks = [b for b in find_fenced_blocks(answer) if _DEFINES.search(b)]
     if blocks:
         return mend(blocks[-1])
-    start = _last_definition(answer)
+    start = _find_last_definition(answer)
     return None if start is None else mend(answer[start:])
 
 
@@ -74,7 +74,7 @@ def find_fenced_blocks(text: str) -> list[str]:
     return ["\n".join(block) for block in blocks]
 
 
-def _last_definition(text: str) -> int | None:
+def _find_last_definition(text: str) -> int | None:
     starts = [m.start() for m in _DEFINES.finditer(text)]
     return starts[-1] if starts else None
 
@@ -89,7 +89,7 @@ def mend(code: str) -> str:
     if parse("\n".join(lines)) is None:
         lines = lines[: _end_of_function(lines)]
     tree = parse("\n".join(lines))
-    dropped = _needless_lines(tree) if tree else set()
+    dropped = _find_needless_lines(tree) if tree else set()
     return "\n".join(line for i, line in enumerate(lines, 1) if i not in dropped).strip() + "\n"
 
 
@@ -104,7 +104,7 @@ def _end_of_function(lines: list[str]) -> int:
     return len(lines)
 
 
-def _needless_lines(tree: ast.Module) -> set[int]:
+def _find_needless_lines(tree: ast.Module) -> set[int]:
     """Numbers of the lines that hold imports and @torch.jit.script."""
     dropped: set[int] = set()
     for node in ast.walk(tree):

@@ -148,7 +148,7 @@ def build_model_error(
         case BrokenOff():
             return errors.BrokenOff(f"{where} broke off in the middle of its answer, {tries} times; try again later.")
         case openai.APIConnectionError() | httpx2.HTTPError():
-            return unreachable_error(where)
+            return make_unreachable_error(where)
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return errors.Unauthorized(f"{where} refuses the API key. Check the key and that it may use {model}.")
         case openai.NotFoundError():
@@ -181,7 +181,7 @@ def build_model_error(
     return errors.BadAnswer(f"{where} answered with something that is not a chat completion. Check the address.")
 
 
-def unreachable_error(where: str) -> errors.Unreachable:
+def make_unreachable_error(where: str) -> errors.Unreachable:
     """The message about an address that is invalid or cannot be reached."""
     return errors.Unreachable(
         f"{where} cannot be reached. Check the address (http://... or https://...) and that it runs."

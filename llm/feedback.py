@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from llm.forms import find_form
 from llm.judges import preference_model
 from llm.judges.preference_model import Judged
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.prompts import render
 from llm.records import Message, Outcome, Problem
 from llm.sections import Prompt, Text, fill_prompt, join_texts, make_prompt, mark_optional
@@ -60,7 +60,7 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
     if history := [history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
         parts.append(fill_prompt("history", entries=join_texts("\n\n", map(mark_optional, history))))
     best = form.example(last.best, shown.measures)
-    parts.append(form.render("best", iteration=last.iteration, difference=difference_text(last), **best))
+    parts.append(form.render("best", iteration=last.iteration, difference=format_difference(last), **best))
     if last.worst and shown.bad_example:
         parts.append(form.render("worst", iteration=last.iteration, **form.example(last.worst, shown.measures)))
     said = [last.undecided, last.reason if shown.reasons else ""]
@@ -73,7 +73,7 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
     return make_prompt(form.chat, fill_prompt(form.prompt_name(name), problem=form.statement, examples=examples))
 
 
-def ranking_text(judged: Sequence[Judged], rounds: Sequence[Round]) -> str:
+def format_ranking(judged: Sequence[Judged], rounds: Sequence[Round]) -> str:
     """How a reward model that learned from all picks ranks what the next prompt shows; empty where it learned nothing
     or fewer than two can be ranked.
     """
@@ -97,11 +97,11 @@ def ranking_text(judged: Sequence[Judged], rounds: Sequence[Round]) -> str:
 
 def history_entry(entry: Round, shown: Feedback) -> str:
     """An earlier round's best in a few lines: its trace where traces are shown, and what set it apart."""
-    trace = f"Reward trace:\n{trace_text(entry.best.trace)}" if shown.traces else ""
-    return render("history_entry", iteration=entry.iteration, trace=trace, difference=difference_text(entry))
+    trace = f"Reward trace:\n{format_trace(entry.best.trace)}" if shown.traces else ""
+    return render("history_entry", iteration=entry.iteration, trace=trace, difference=format_difference(entry))
 
 
-def difference_text(entry: Round) -> str:
+def format_difference(entry: Round) -> str:
     """What set this round's best apart from the one before, on lines of its own; empty where it is unknown."""
     return "\n" + render("difference", description=entry.difference.strip()) if entry.difference else ""
 

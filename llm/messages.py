@@ -14,35 +14,35 @@ def chat(user: str) -> tuple[Message, ...]:
     return ({"role": "system", "content": render("system")}, {"role": "user", "content": user})
 
 
-def inputs_text(problem: Problem) -> str:
+def format_inputs(problem: Problem) -> str:
     """The reward inputs as a list, one "- `name`: type" a line."""
     return "\n".join(f"- `{name}`: {shape}" for name, shape in problem.inputs.items())
 
 
-def problem_text(problem: Problem, more_tips: str = "") -> str:
+def format_problem(problem: Problem, more_tips: str = "") -> str:
     """Task, observation code, inputs and writing tips; `more_tips` stand before those that all methods give."""
     return render(
         "problem",
         description=problem.description.strip(),
         observation_source=problem.observation_source.strip(),
-        inputs=inputs_text(problem),
+        inputs=format_inputs(problem),
         tips="\n".join(filter(None, (more_tips, render("tips")))),
     )
 
 
-def context_text(problem: Problem) -> str:
+def format_context(problem: Problem) -> str:
     """Task, observation code and inputs, for those who only read reward functions."""
     return render(
         "context",
         description=problem.description.strip(),
         observation_source=problem.observation_source.strip(),
-        inputs=inputs_text(problem),
+        inputs=format_inputs(problem),
     )
 
 
 def first_prompt(problem: Problem) -> tuple[Message, ...]:
     """The prompt before there is any feedback."""
-    return chat(render("first", problem=problem_text(problem)))
+    return chat(render("first", problem=format_problem(problem)))
 
 
 def number(value: float | None) -> str:
@@ -50,7 +50,7 @@ def number(value: float | None) -> str:
     return "nan" if value is None else f"{value:.4g}"
 
 
-def trace_text(trace: Mapping[str, Mapping[str, Any]]) -> str:
+def format_trace(trace: Mapping[str, Mapping[str, Any]]) -> str:
     """One line a component: "- name: [a, b, ...], max m, mean m, min m"."""
     lines = []
     for name, row in trace.items():
@@ -60,7 +60,7 @@ def trace_text(trace: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines) or "(no trace was recorded)"
 
 
-def values_text(components: Mapping[str, Sequence[float]]) -> str:
+def format_components(components: Mapping[str, Sequence[float]]) -> str:
     """One line a component: "- name: a, b, ...", its values at some moments."""
     return "\n".join(f"- {name}: {', '.join(map(number, values))}" for name, values in components.items())
 
@@ -70,7 +70,7 @@ PLACE = ("x", "y")
 locomotion tasks."""
 
 
-def states_text(states: Mapping[str, Any]) -> str:
+def format_states(states: Mapping[str, Any]) -> str:
     """What a robot does in its film (Outcome.states), one line a coordinate; empty where nothing is known.
 
     Height, tilt, joints and falls; not the place of the body.

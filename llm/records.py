@@ -325,11 +325,11 @@ def payload(request: Request) -> dict[str, Any]:
         pairs = vars(request.pairs)
         body["pairs"] = {name: value for name, value in pairs.items() if name != "prior" or value}  # came later
     if isinstance(request, Train | Run | Perform):
-        body["candidates"] = [_candidate(c) for c in request.candidates]
+        body["candidates"] = [_candidate_to_json(c) for c in request.candidates]
     return body
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
+def _candidate_to_json(candidate: Candidate) -> dict[str, Any]:
     optional = ("thought", "notes")
     return {name: value for name, value in vars(candidate).items() if name not in optional or value}
 
@@ -375,9 +375,9 @@ def read_payload(kind: str, data: Mapping[str, Any]) -> Write | Ask | Look | Rat
 def result_to_json(kind: str, result: Any) -> Any:
     """The result of a request of this kind, as saved on its row."""
     if kind == "Write":
-        return [_candidate(c) for c in result]
+        return [_candidate_to_json(c) for c in result]
     if kind in TRIED:
-        return [{**asdict(o), "candidate": _candidate(o.candidate)} for o in result]
+        return [{**asdict(o), "candidate": _candidate_to_json(o.candidate)} for o in result]
     if kind == "Judge":
         return {name: value for name, value in asdict(result).items() if value or name not in ("unseen", "undecided")}
     return result

@@ -120,7 +120,7 @@ def advance(
         while True:
             requests = tuple(yielded) if isinstance(yielded, list) else (yielded,)
             answers = _answers(step, requests, waiting.pop(step, {}), find)
-            if not _same_words(step, requests, answers, chosen, strict):
+            if not _check_words(step, requests, answers, chosen, strict):
                 differs.append(step)
             missing = tuple(p for p in range(len(requests)) if p not in answers)
             tried = sum(len(request.candidates) for request in requests if isinstance(request, (Train, Run)))
@@ -153,7 +153,7 @@ def _answers(
     return saved | {position: row for position, row in found.items() if row}
 
 
-def _same_words(
+def _check_words(
     step: int, requests: Sequence[Request], answers: Mapping[int, Saved], options: Mapping[str, Any], strict: bool
 ) -> bool:
     """Whether what is saved of a step was asked in today's words. Raises ReplayMismatch where it answers something
@@ -171,7 +171,7 @@ def _same_words(
             raise ReplayMismatch(f"step {step}: the method asks for {kind}, but the saved request is {row.kind}")
         data = payload(request)
         if row.meaning is not None and (asked := meaning(kind, data)) != row.meaning:
-            other = unlike(asked, row.meaning)
+            other = describe_differences(asked, row.meaning)
             raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved: {other}")
         if row.fingerprint and row.fingerprint != digest(kind, data, options):
             same = False
@@ -180,7 +180,7 @@ def _same_words(
     return same
 
 
-def unlike(asked: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
+def describe_differences(asked: Mapping[str, Any], saved: Mapping[str, Any]) -> str:
     """The parts in which two meanings differ."""
     names = [name for name in sorted({*asked, *saved}) if asked.get(name) != saved.get(name)]
     return "; ".join(

@@ -119,7 +119,7 @@ class RequestBatch:
         """The place at the gate is left last: a budget counts what is under way until it is saved."""
         answer = None
         try:
-            answer, failure = _result_of(future)
+            answer, failure = _get_result(future)
             if failure is not None:
                 self._report_loss(turn, failure)
                 if self._try_again(turn, failure):
@@ -129,20 +129,20 @@ class RequestBatch:
             if not self.on_end(turn, answer or failure):  # type: ignore[arg-type]  # one of them is there
                 self.waiting.clear()
         finally:
-            self.gate.leave(turn.ticket, _tokens_of(answer))
+            self.gate.leave(turn.ticket, _count_tokens(answer))
 
     def _give_up(self, turn: Turn, future: Future[wire.Answer]) -> None:
         """An answer that was whole before it was given up is paid for, and kept."""
         answer = failure = None
         try:
             if not future.cancelled():
-                answer, failure = _result_of(future)
+                answer, failure = _get_result(future)
             if answer is None:
                 self._report_loss(turn, failure)
             else:
                 self.on_end(turn, answer)
         finally:
-            self.gate.leave(turn.ticket, _tokens_of(answer))
+            self.gate.leave(turn.ticket, _count_tokens(answer))
 
     def _report_loss(self, turn: Turn, failure: failures.Failure | None) -> None:
         """Report what a lost try cost: the answer so far, and the prompt where the server timed out."""
@@ -172,7 +172,7 @@ class RequestBatch:
         return Underway(tokens, self.answered, asked, bool(self.waiting))
 
 
-def _result_of(future: Future[wire.Answer]) -> tuple[wire.Answer | None, failures.Failure | None]:
+def _get_result(future: Future[wire.Answer]) -> tuple[wire.Answer | None, failures.Failure | None]:
     """The answer or the failure: returned, so that no traceback of it carries a header into a log."""
     try:
         return future.result(), None
@@ -180,7 +180,7 @@ def _result_of(future: Future[wire.Answer]) -> tuple[wire.Answer | None, failure
         return None, failure
 
 
-def _tokens_of(answer: wire.Answer | None) -> int | None:
+def _count_tokens(answer: wire.Answer | None) -> int | None:
     usage = answer.usage if answer else None
     return usage.input_tokens + usage.output_tokens if usage else None
 

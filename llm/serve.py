@@ -73,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
         except BadCall as bad:
             status, body = bad.status, bad.body
         finally:  # the log gets the error, too; unanswered, the client would see a lost connection
-            self.send(status, body or _mistake(sys.exception()))
+            self.send(status, body or _describe_mistake(sys.exception()))
 
     def authorise(self) -> None:
         """Raises BadCall where the key is wrong."""
@@ -180,7 +180,7 @@ def events(whole: dict[str, Any], usage: bool) -> str:
     return "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in said) + "data: [DONE]\n\n"
 
 
-def _mistake(error: BaseException | None) -> dict[str, Any]:
+def _describe_mistake(error: BaseException | None) -> dict[str, Any]:
     return BadCall(500, "server_error", f"{type(error).__name__}: {error}").body
 
 

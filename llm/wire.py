@@ -124,7 +124,7 @@ async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Heard) 
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             return await _read_stream(response, heard)
         content = b"".join([piece async for piece in _pieces(response)])
-        return _whole(_read(content, response.request))
+        return _read_answer(_read(content, response.request))
     finally:
         await response.aclose()
 
@@ -132,7 +132,7 @@ async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Heard) 
 async def events(response: httpx2.Response) -> AsyncIterator[bytes]:
     """The data of each server-sent event. Comments, by which servers keep a silent connection open, are passed over."""
     data: list[bytes] = []
-    async for line in _lines(response):
+    async for line in _read_lines(response):
         if line.startswith(b"data:"):
             data.append(line[5:].strip())
         elif not line and data:
@@ -142,7 +142,7 @@ async def events(response: httpx2.Response) -> AsyncIterator[bytes]:
         yield b"\n".join(data)
 
 
-async def _lines(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def _read_lines(response: httpx2.Response) -> AsyncIterator[bytes]:
     """Lines end with CR LF, LF or CR and nothing else: a JSON text may hold what Python takes for other ends."""
     begun: list[bytes] = []
     after_return = False
@@ -228,10 +228,10 @@ async def _read_stream(response: httpx2.Response, heard: Heard) -> Answer:
         finish = "stop"
     if not finish or finish in GIVEN_UP:
         raise BrokenOff(usage)
-    return Answer("".join(pieces), _reason(finish), usage, model, fingerprint)
+    return Answer("".join(pieces), _name_reason(finish), usage, model, fingerprint)
 
 
-def _reason(finish: str) -> str:
+def _name_reason(finish: str) -> str:
     """Why it ended, by OpenAI's name where there is one."""
     return "length" if finish.lower() in CUT_OFF else finish
 
@@ -246,7 +246,7 @@ def _text(data: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _whole(data: Any) -> Answer:
+def _read_answer(data: Any) -> Answer:
     first = next(iter(_choices(data)), {})
     message = first.get("message")
     if not isinstance(message, dict):
@@ -255,7 +255,7 @@ def _whole(data: Any) -> Answer:
     if finish in GIVEN_UP:
         raise BrokenOff(usage)
     fingerprint = _text(data, "system_fingerprint")
-    return Answer(_text(message, "content"), _reason(finish), usage, _text(data, "model"), fingerprint)
+    return Answer(_text(message, "content"), _name_reason(finish), usage, _text(data, "model"), fingerprint)
 
 
 def _usage(usage: Any) -> Usage | None:

@@ -12,7 +12,7 @@ from typing import Protocol
 from llm import extract
 from llm.backend import ChatBackend, OnReply, Reply, Watch
 from llm.errors import ModelError, TooLong
-from llm.messages import inputs_text
+from llm.messages import format_inputs
 from llm.prompts import render
 from llm.records import Ask, Candidate, Look, Message, Problem, Rate, Write
 from llm.reply_buyer import OutOfBudget, ReplyBuyer, StopCheck, attach_images, group_replies
@@ -143,7 +143,7 @@ def write(
                     break
                 answers = repair_answers(failed, problem, buyer, may_buy=not buyer.find_unused_replies(messages))
     except OutOfBudget:
-        error = too_few_text(len(accepted), request.count, buyer.used, refused)
+        error = explain_too_few(len(accepted), request.count, buyer.used, refused)
     except ModelError as failure:
         error, permanent, named = str(failure), failure.permanent, context_named(failure)
     good = list(accepted.values())[: request.count]
@@ -237,13 +237,13 @@ def repair(
 
 def ask_for_repair(answer: Answer, refusal: Refused, problem: Problem) -> Conversation:
     """The conversation so far, the answer, and what to correct."""
-    wanted = render("repair", stage=refusal.stage, reason=refusal.reason[:1500], inputs=inputs_text(problem))
+    wanted = render("repair", stage=refusal.stage, reason=refusal.reason[:1500], inputs=format_inputs(problem))
     said = extract.strip_thinking(answer.reply.text).strip() or "(empty)"
     attempt = Attempt({"role": "assistant", "content": said}, {"role": "user", "content": wanted})
     return answer.conversation.add_attempt(attempt)
 
 
-def too_few_text(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> str:
+def explain_too_few(got: int, wanted: int, asked: int, refused: Sequence[Refused]) -> str:
     """The most frequent failures, for the person who decides what to change."""
     stage, times = Counter(r.stage for r in refused).most_common(1)[0] if refused else ("no reply", asked)
     last = next((r.reason for r in reversed(refused) if r.stage == stage), "")

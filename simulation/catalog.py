@@ -362,7 +362,7 @@ def reference_reward(name: str) -> str:
     return (find_folder(name) / "reference.py").read_text()
 
 
-def sparse_reward(name: str) -> str:
+def read_sparse_reward(name: str) -> str:
     """A reward of 1 in the states in which the task is solved, else 0; empty where the task has none."""
     file = find_folder(name) / "sparse.py"
     return file.read_text() if file.exists() else ""

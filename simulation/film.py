@@ -85,13 +85,13 @@ def _count_frames(rollout: Rollout) -> int:
 
 def encode(frames: Iterator[np.ndarray], clip: Path, poster: Path, poster_frame: int = POSTER_FRAME) -> None:
     """Pipe frames (HEIGHT, WIDTH, 3) uint8 through ffmpeg into `clip`; one of them becomes `poster`."""
-    with _start(ffmpeg.output(_raw(), str(clip), **ENCODER)) as encoder:
+    with _start(ffmpeg.output(_make_raw_input(), str(clip), **ENCODER)) as encoder:
         pixels = cast(IO[bytes], encoder.stdin)
         try:
             for index, frame in enumerate(frames):
                 pixels.write(frame.data)
                 if index == poster_frame:
-                    _still(frame.tobytes(), poster)
+                    _write_still(frame.tobytes(), poster)
             _finish(encoder)
         except BrokenPipeError:
             _finish(encoder, broken=True)
@@ -99,12 +99,12 @@ def encode(frames: Iterator[np.ndarray], clip: Path, poster: Path, poster_frame:
             encoder.kill()
 
 
-def _raw() -> ffmpeg.Stream:
+def _make_raw_input() -> ffmpeg.Stream:
     return ffmpeg.input("pipe:", format="rawvideo", pix_fmt="rgb24", s=f"{WIDTH}x{HEIGHT}", framerate=RATE)
 
 
-def _still(pixels: bytes, path: Path) -> None:
-    with _start(ffmpeg.output(_raw(), str(path), **POSTER)) as encoder:
+def _write_still(pixels: bytes, path: Path) -> None:
+    with _start(ffmpeg.output(_make_raw_input(), str(path), **POSTER)) as encoder:
         _finish(encoder, pixels)
 
 

@@ -88,16 +88,16 @@ def _spec(task: str) -> mujoco.MjSpec:
     try:
         return mujoco.MjSpec.from_file(str(model_path(task)))
     except ValueError as error:
-        raise _unusable(task, error) from error
+        raise _make_model_error(task, error) from error
 
 
 def _compile(spec: mujoco.MjSpec, task: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:
-        raise _unusable(task, error) from error
+        raise _make_model_error(task, error) from error
 
 
-def _unusable(task: str, error: ValueError) -> ModelError:
+def _make_model_error(task: str, error: ValueError) -> ModelError:
     words = " ".join(str(error).split())
     return ModelError(f"{model_path(task)} is no model that MuJoCo can compile: {words}")

@@ -34,25 +34,25 @@ class Answer(Form):
         """The statement alone."""
         return self.chat(self.statement)
 
-    def candidate_text(self, candidate: Candidate) -> str:
+    def format_candidate(self, candidate: Candidate) -> str:
         """The answer itself, without its result."""
         return candidate.source.strip()
 
-    def tried_text(self, outcome: Outcome) -> str:
+    def format_outcome(self, outcome: Outcome) -> str:
         """The answer itself, because its only result is a score."""
-        return self.candidate_text(outcome.candidate)
+        return self.format_candidate(outcome.candidate)
 
-    def listed_text(self, number: int, candidate: Candidate) -> str:
+    def format_entry(self, number: int, candidate: Candidate) -> str:
         """A number and the answer."""
-        return self.render("judge_entry", number=number, answer=self.candidate_text(candidate))
+        return self.render("judge_entry", number=number, answer=self.format_candidate(candidate))
 
     def example(self, outcome: Outcome, measures: bool = False) -> dict[str, str]:
         """The answer itself: it has no film."""
-        return {"answer": self.candidate_text(outcome.candidate)}
+        return {"answer": self.format_candidate(outcome.candidate)}
 
     def describe_text(self, earlier: Outcome, later: Outcome, traces: bool) -> str:
         """Both answers: they have no traces."""
-        shown = {"earlier": self.candidate_text(earlier.candidate), "later": self.candidate_text(later.candidate)}
+        shown = {"earlier": self.format_candidate(earlier.candidate), "later": self.format_candidate(later.candidate)}
         return self.render("describe", description=self.problem.description.strip(), **shown)
 
     def judge_text(self, order: Sequence[Outcome], worst: bool, pictures: Sequence[int]) -> str:
@@ -60,7 +60,7 @@ class Answer(Form):
         return self.render(
             "judge",
             description=self.problem.description.strip(),
-            entries="\n\n".join(self.listed_text(number, o.candidate) for number, o in enumerate(order, 1)),
+            entries="\n\n".join(self.format_entry(number, o.candidate) for number, o in enumerate(order, 1)),
             worst=" and which is worst" if worst else "",
             answer="Best: <number>\nWorst: <number>" if worst else "Best: <number>",
         )
@@ -72,7 +72,7 @@ class Answer(Form):
 
     def same_answer(self, first: str, second: str) -> bool | None:
         """Whether two final answers are equal by the rules; None where no rule decides."""
-        return equivalence.equivalent(first, second, self.problem.tolerance)
+        return equivalence.compare_answers(first, second, self.problem.tolerance)
 
     def read(self, text: str) -> str | None:
         """The whole answer, if it has a final answer."""

@@ -55,15 +55,15 @@ class Form(ABC):
         """The prompt before there is any feedback."""
 
     @abstractmethod
-    def candidate_text(self, candidate: Candidate) -> str:
+    def format_candidate(self, candidate: Candidate) -> str:
         """The candidate as a prompt shows it."""
 
     @abstractmethod
-    def tried_text(self, outcome: Outcome) -> str:
+    def format_outcome(self, outcome: Outcome) -> str:
         """The candidate with its results except scores."""
 
     @abstractmethod
-    def listed_text(self, number: int, candidate: Candidate) -> str:
+    def format_entry(self, number: int, candidate: Candidate) -> str:
         """The candidate under a heading with its number."""
 
     @abstractmethod

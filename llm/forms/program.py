@@ -32,14 +32,14 @@ class Program(Answer):
             skeleton=SKELETONS[language],
         )
 
-    def candidate_text(self, candidate: Candidate) -> str:
+    def format_candidate(self, candidate: Candidate) -> str:
         """The program in a fence."""
         return f"```{self.problem.language}\n{candidate.source.strip()}\n```"
 
-    def tried_text(self, outcome: Outcome) -> str:
+    def format_outcome(self, outcome: Outcome) -> str:
         """The program with the compiler's message, without the test cases."""
         said = f"\n\nThe compiler said:\n\n{outcome.reason}" if outcome.reason else ""
-        return self.candidate_text(outcome.candidate) + said
+        return self.format_candidate(outcome.candidate) + said
 
     def final_answer(self, outcome: Outcome) -> str:
         """What it prints; a program that prints nothing is equal to no other."""

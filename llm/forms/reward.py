@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from llm import extract
 from llm.forms.form import Form
-from llm.messages import first_prompt, inputs_text, problem_text, states_text, trace_text
+from llm.messages import first_prompt, format_inputs, format_problem, format_states, format_trace
 from llm.prompts import render
 from llm.records import Candidate, Message, Outcome, Train
 
@@ -23,33 +23,33 @@ class Reward(Form):
     @property
     def statement(self) -> str:
         """Task, observation code, inputs and writing tips."""
-        return problem_text(self.problem)
+        return format_problem(self.problem)
 
     @property
     def first_prompt(self) -> tuple[Message, ...]:
         """The statement, and that a reward function is wanted."""
         return first_prompt(self.problem)
 
-    def candidate_text(self, candidate: Candidate) -> str:
+    def format_candidate(self, candidate: Candidate) -> str:
         """The program in a fence."""
         return f"```python\n{candidate.annotated_source}\n```"
 
-    def tried_text(self, outcome: Outcome) -> str:
+    def format_outcome(self, outcome: Outcome) -> str:
         """The program with its reward trace, or with why it could not be trained."""
-        program = self.candidate_text(outcome.candidate)
+        program = self.format_candidate(outcome.candidate)
         if not outcome.ok:
             return f"{program}\n\nIt could not be trained: {outcome.reason}"
-        return f"{program}\n\nReward trace:\n{trace_text(outcome.trace)}"
+        return f"{program}\n\nReward trace:\n{format_trace(outcome.trace)}"
 
-    def listed_text(self, number: int, candidate: Candidate) -> str:
+    def format_entry(self, number: int, candidate: Candidate) -> str:
         """A heading that the offline writer knows, and the program."""
         return render("program", title=f"Parent {number}", source=candidate.annotated_source)
 
     def example(self, outcome: Outcome, measures: bool = False) -> dict[str, str]:
         """Program and reward trace; what the film shows in numbers where that is wanted and known."""
-        measured = states_text(outcome.states) if measures else ""
+        measured = format_states(outcome.states) if measures else ""
         seen = f"\n\nMeasured in its film:\n{measured}" if measured else ""
-        return {"source": outcome.candidate.annotated_source, "trace": trace_text(outcome.trace) + seen}
+        return {"source": outcome.candidate.annotated_source, "trace": format_trace(outcome.trace) + seen}
 
     def describe_text(self, earlier: Outcome, later: Outcome, traces: bool) -> str:
         """Both programs, with their traces only where prompts show traces, because the answer speaks of them."""
@@ -57,7 +57,7 @@ class Reward(Form):
         description = self.problem.description.strip()
         if not traces:
             return render("describe_programs", description=description, **programs)
-        numbers = {"earlier_trace": trace_text(earlier.trace), "later_trace": trace_text(later.trace)}
+        numbers = {"earlier_trace": format_trace(earlier.trace), "later_trace": format_trace(later.trace)}
         return render("describe", description=description, **programs, **numbers)
 
     def judge_text(self, order: Sequence[Outcome], worst: bool, pictures: Sequence[int]) -> str:
@@ -66,9 +66,9 @@ class Reward(Form):
         return render(
             "judge",
             description=self.problem.description.strip(),
-            inputs=inputs_text(self.problem),
+            inputs=format_inputs(self.problem),
             entries="\n\n".join(entries),
-            sight=sight_text(pictures),
+            sight=format_sight(pictures),
             worst=", and which made it do the task worst" if worst else "",
             answer="Best: <number>\nWorst: <number>" if worst else "Best: <number>",
         )
@@ -91,7 +91,7 @@ class Reward(Form):
         return f"Python function {extract.FUNCTION}"
 
 
-def sight_text(pictures: Sequence[int]) -> str:
+def format_sight(pictures: Sequence[int]) -> str:
     """Which pictures show which number."""
     if not any(pictures):
         return render("judge_unseen").strip()

@@ -133,11 +133,11 @@ def pool_picks(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     best, worst = ranked[0], ranked[-1] if len(ranked) > 1 else None
     said = [(pick, pick.reason.strip()) for pick, _ in picks]
     reasons = "\n".join(text if pick.best == best else f"{DISSENT} {text}" for pick, text in said if text)
-    tags = count_tags([_about(best, worst, pick) for pick, _ in picks])
+    tags = count_tags([_drop_foreign_tags(best, worst, pick) for pick, _ in picks])
     return Pick(best, worst, reasons, tuple(tag for tag, times in tags.items() for _ in range(times)))
 
 
-def _about(best: str, worst: str | None, pick: Pick) -> tuple[str, ...]:
+def _drop_foreign_tags(best: str, worst: str | None, pick: Pick) -> tuple[str, ...]:
     """The pick's tags without "best: ..." about another best and "worst: ..." about another worst."""
     others = [place for place, same in (("best: ", pick.best == best), ("worst: ", pick.worst == worst)) if not same]
     return tuple(tag for tag in pick.tags if not tag.startswith(tuple(others)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from llm.errors import MethodError, explain_missing_score
-from llm.messages import chat, first_prompt, problem_text, trace_text
+from llm.messages import chat, first_prompt, format_problem, format_trace
 from llm.method import Method
 from llm.prompts import render
 from llm.records import Message, Outcome, Problem, Train, Write
@@ -40,10 +40,10 @@ def score(outcome: Outcome) -> float:
 
 def feedback_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ...]:
     """Reward reflection: the best of the round with its components' and the score's values over the training."""
-    trace = trace_text({**best.trace, "task_score": best.metric_trace})
+    trace = format_trace({**best.trace, "task_score": best.metric_trace})
     text = render(
         "eureka",
-        problem=problem_text(problem),
+        problem=format_problem(problem),
         iteration=iteration,
         source=best.candidate.annotated_source,
         trace=trace,

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from llm.feedback import AS_PUBLISHED, Feedback, Round, describe_prompt, ranking_text, write_prompt
+from llm.feedback import AS_PUBLISHED, Feedback, Round, describe_prompt, format_ranking, write_prompt
 from llm.forms import find_form
 from llm.judges.panel import reason_text, undecided_text
 from llm.judges.preference_model import Judged
@@ -42,7 +42,7 @@ def icpl(
     for iteration in range(1, n + 1):
         parent = rounds[-1].best.candidate.id if rounds else None
         if diverse and not rounds:
-            candidates = yield from one_after_another(problem, rng, k)
+            candidates = yield from write_in_turn(problem, rng, k)
         else:
             prompt = write_prompt(problem, rounds, shown)
             candidates = yield Write(iteration, prompt.messages, k, make_seed(rng), parent, optional=prompt.optional)
@@ -59,28 +59,28 @@ def icpl(
         rounds.append(Round(iteration, best, worst, difference, reason_text(pick), undecided_text(pick)))
         judged.append(Judged(pick, tuple(seen.values())))
         if ranks and iteration < n:
-            rounds[-1] = replace(rounds[-1], ranking=ranking_text(judged, rounds))
+            rounds[-1] = replace(rounds[-1], ranking=format_ranking(judged, rounds))
     if n == 1:
         return rounds[0].best.candidate.id
     winner: str = yield Choose(tuple(r.best for r in rounds))
     return winner
 
 
-def one_after_another(
+def write_in_turn(
     problem: Problem, rng: random.Random, k: int
 ) -> Generator[Write, tuple[Candidate, ...], tuple[Candidate, ...]]:
     """K first candidates, each written in view of those before it and to differ from them."""
     written: tuple[Candidate, ...] = ()
     for index in range(1, k + 1):
-        prompt = different_prompt(problem, written) if written else Prompt(find_form(problem).first_prompt)
+        prompt = make_different_prompt(problem, written) if written else Prompt(find_form(problem).first_prompt)
         written += yield Write(1, prompt.messages, 1, make_seed(rng), first=index, optional=prompt.optional)
     return written
 
 
-def different_prompt(problem: Problem, written: Sequence[Candidate]) -> Prompt:
+def make_different_prompt(problem: Problem, written: Sequence[Candidate]) -> Prompt:
     """The first prompt with the candidates that are there already, from which the next one is to differ."""
     form = find_form(problem)
-    entries = [mark_optional(form.listed_text(number, c)) for number, c in enumerate(written, 1)]
+    entries = [mark_optional(form.format_entry(number, c)) for number, c in enumerate(written, 1)]
     listed = join_texts("\n\n", entries)
     return make_prompt(form.chat, fill_prompt(form.prompt_name("different"), problem=form.statement, programs=listed))
 

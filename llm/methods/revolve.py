@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from llm.errors import MethodError, explain_missing_score
 from llm.judges import panel
-from llm.messages import chat, first_prompt, number, problem_text, trace_text
+from llm.messages import chat, first_prompt, format_problem, format_trace, number
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Candidate, Compare, Judge, Message, Outcome, Problem, Request, Train, Write
@@ -45,10 +45,10 @@ class Fitness(Protocol):
     def value_of(self, outcome: Outcome) -> float:
         """The present fitness of a candidate that was taken in."""
 
-    def fitness_text(self, parent: Outcome) -> str:
+    def format_fitness(self, parent: Outcome) -> str:
         """The fitness of a parent, as its children's prompt says it."""
 
-    def remarks_on(self, parent: Outcome) -> str:
+    def format_remarks(self, parent: Outcome) -> str:
         """What the raters said of a parent; empty when nothing."""
 
     def remarks(self) -> str:
@@ -69,11 +69,11 @@ class ByScore:
         """The task score (RTS)."""
         return float(outcome.rts or 0.0)
 
-    def fitness_text(self, parent: Outcome) -> str:
+    def format_fitness(self, parent: Outcome) -> str:
         """The task score, as published."""
         return f"Fitness: {number(parent.rts)} (the task score; more is better)"
 
-    def remarks_on(self, parent: Outcome) -> str:
+    def format_remarks(self, parent: Outcome) -> str:
         """Nothing, because a score has no words."""
         return ""
 
@@ -118,29 +118,29 @@ class ByJudges:
         """The Bradley-Terry strength. Raises KeyError for a candidate that was not taken in."""
         return self.strengths[outcome.candidate.id].value
 
-    def fitness_text(self, parent: Outcome) -> str:
+    def format_fitness(self, parent: Outcome) -> str:
         """Its place between the least and the most preferred of all so far, from 0 to 1."""
         values = [rating.value for rating in self.strengths.values()]
         spread = max(values) - min(values)
         share = (self.value_of(parent) - min(values)) / spread if spread else 0.5
         return f"Fitness: {share:.2f} (by what raters preferred: 0 the least of all so far, 1 the most)"
 
-    def remarks_on(self, parent: Outcome) -> str:
+    def format_remarks(self, parent: Outcome) -> str:
         """The commonest good and bad tags that it was given as the best or the worst of a generation."""
         given = self.tags_of.get(parent.candidate.id, [])
-        liked = [tag.removeprefix("best: ") for tag in commonest_tags("best: ", given, OWN_TAGS)]
-        missed = [tag.removeprefix("worst: ") for tag in commonest_tags("worst: ", given, OWN_TAGS)]
+        liked = [tag.removeprefix("best: ") for tag in list_commonest_tags("best: ", given, OWN_TAGS)]
+        missed = [tag.removeprefix("worst: ") for tag in list_commonest_tags("worst: ", given, OWN_TAGS)]
         lines = [f"Raters liked about it: {', '.join(liked)}."] if liked else []
         return "\n".join([*lines, *([f"Raters want it mended: {', '.join(missed)}."] if missed else [])])
 
     def remarks(self) -> str:
         """The commonest good and bad tags of all generations, and the last judge's reason."""
-        common = [*commonest_tags("best: ", self.tags, TAGS), *commonest_tags("worst: ", self.tags, TAGS)]
+        common = [*list_commonest_tags("best: ", self.tags, TAGS), *list_commonest_tags("worst: ", self.tags, TAGS)]
         said = [f"Raters say most often: {', '.join(common)}."] if common else []
         return "\n".join([*said, *self.reasons])
 
 
-def commonest_tags(place: str, tags: Sequence[Sequence[str]], count: int) -> list[str]:
+def list_commonest_tags(place: str, tags: Sequence[Sequence[str]], count: int) -> list[str]:
     """The `count` commonest tags that begin with `place`."""
     return [tag for tag in panel.count_tags(tags) if tag.startswith(place)][:count]
 
@@ -164,7 +164,7 @@ def revolve(
     everybody: list[Outcome] = []
     for iteration in range(1, n + 1):
         if everybody:
-            homes, candidates = yield from offspring(problem, rng, iteration, k, population, fitness, reasons)
+            homes, candidates = yield from breed_candidates(problem, rng, iteration, k, population, fitness, reasons)
         else:
             homes = [population[i % len(population)] for i in range(k)]
             candidates = yield Write(iteration, first_prompt(problem), k, make_seed(rng))
@@ -179,7 +179,7 @@ def revolve(
     return max(everybody, key=fitness.value_of).candidate.id
 
 
-def offspring(
+def breed_candidates(
     problem: Problem,
     rng: random.Random,
     iteration: int,
@@ -193,7 +193,7 @@ def offspring(
     for index in range(1, k + 1):
         home, parents = select(population, fitness, rng)
         homes.append(home)
-        prompt = breeding_prompt(problem, parents, fitness, reasons)
+        prompt = make_breeding_prompt(problem, parents, fitness, reasons)
         writes.append(Write(iteration, prompt, 1, make_seed(rng), parents[0].candidate.id, first=index))
     results = yield writes
     return homes, tuple(candidate for result in results for candidate in result)
@@ -260,19 +260,22 @@ def migrate(population: Sequence[Island], fitness: Fitness, rng: random.Random) 
             weak.members.append(migrant)
 
 
-def breeding_prompt(
+def make_breeding_prompt(
     problem: Problem, parents: Sequence[Outcome], fitness: Fitness, reasons: bool
 ) -> tuple[Message, ...]:
     """The prompt to mutate one parent or to cross two: code, reward trace and fitness of each, and what raters say."""
     shown = []
     for place, p in enumerate(parents, 1):
-        told = [fitness.fitness_text(p), *([fitness.remarks_on(p)] if reasons and fitness.remarks_on(p) else [])]
-        source, trace = p.candidate.annotated_source, trace_text(p.trace)
+        told = [
+            fitness.format_fitness(p),
+            *([fitness.format_remarks(p)] if reasons and fitness.format_remarks(p) else []),
+        ]
+        source, trace = p.candidate.annotated_source, format_trace(p.trace)
         shown.append(render("parent", number=place, source=source, trace=trace, fitness="\n".join(told)))
     if reasons and fitness.remarks():
         shown.append(render("reason", reason=fitness.remarks()))
     name = "revolve_crossover" if len(parents) > 1 else "revolve_mutation"
-    return chat(render(name, problem=problem_text(problem), parents="\n\n".join(shown)))
+    return chat(render(name, problem=format_problem(problem), parents="\n\n".join(shown)))
 
 
 _ISLANDS = Option("islands", 3, "Populations that evolve side by side.", low=1, high=16)

@@ -174,7 +174,7 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
 def reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
     """The problem, the last answer with what trying it showed, and the instruction to revise it."""
     form = find_form(problem)
-    return form.chat(form.render("turn", problem=form.statement, answer=form.tried_text(last)))
+    return form.chat(form.render("turn", problem=form.statement, answer=form.format_outcome(last)))
 
 
 def three_d(
@@ -229,18 +229,20 @@ def turn_prompt(problem: Problem, turns: Sequence[Round], traced: bool, reasons:
         return write_prompt(problem, turns, replace(AS_PUBLISHED, reasons=reasons))
     last = turns[-1]
     words = "\n".join(filter(None, (last.undecided, last.reason if reasons else "")))
-    return Prompt(pair_prompt(problem, last.best, last.worst, words))
+    return Prompt(make_pair_prompt(problem, last.best, last.worst, words))
 
 
-def pair_prompt(problem: Problem, positive: Outcome, negative: Outcome | None, words: str = "") -> tuple[Message, ...]:
+def make_pair_prompt(
+    problem: Problem, positive: Outcome, negative: Outcome | None, words: str = ""
+) -> tuple[Message, ...]:
     """The problem with a positive and a negative example: only the answers themselves and a person's words about them,
     and nothing of earlier turns.
     """
     form = find_form(problem)
-    parts = [render("negative", answer=form.candidate_text(negative.candidate))] if negative else []
+    parts = [render("negative", answer=form.format_candidate(negative.candidate))] if negative else []
     if words:
         parts.append(render("reason", reason=words))
-    shown = form.candidate_text(positive.candidate)
+    shown = form.format_candidate(positive.candidate)
     return form.chat(render("pair", problem=form.statement, positive=shown, rejected="\n\n".join(parts)))
 
 

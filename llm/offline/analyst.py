@@ -97,7 +97,7 @@ def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
 
 def quantity_meant(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
     """The quantity whose name the subtask holds, else the one whose meaning it shares most; None for keeping going."""
-    named = [q for q in quantities if plain(q) in subtask.lower()]
+    named = [q for q in quantities if name_quantity(q) in subtask.lower()]
     if named:
         return max(named, key=lambda q: len(q.name))
     if words(subtask) & STAY:
@@ -106,7 +106,7 @@ def quantity_meant(subtask: str, quantities: Sequence[Quantity]) -> Quantity | N
     return best if best is not None and relevance(best, subtask) > 0 else None
 
 
-def plain(quantity: Quantity) -> str:
+def name_quantity(quantity: Quantity) -> str:
     """Its name in words."""
     return quantity.name.replace("_", " ")
 

@@ -30,7 +30,7 @@ def _structure(before: Program, after: Program) -> list[str]:
     for name, values in numbers_after.items():
         was = numbers_before.get(name)
         if was and len(was) == len(values) and was != values:
-            moved.append(f"{name} from {_plain(was)} to {_plain(values)}")
+            moved.append(f"{name} from {_format_numbers(was)} to {_format_numbers(values)}")
     if moved:
         sentences.append(f"It moves the numbers of {'; '.join(moved[:6])}.")
     return sentences
@@ -63,5 +63,5 @@ def _list_names(names: list[str]) -> str:
     return ", ".join(f"`{n}`" for n in names)
 
 
-def _plain(values: list[float]) -> str:
+def _format_numbers(values: list[float]) -> str:
     return ", ".join(f"{v:g}" for v in values)

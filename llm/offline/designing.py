@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from llm.offline import analyst
-from llm.offline.analyst import plain
+from llm.offline.analyst import name_quantity
 from llm.offline.drafting import Component, component, source
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
 from llm.offline.reading import Reading, read_user_text, sections
@@ -39,9 +39,9 @@ def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random
     if asked == "Now: revise the subtasks":
         return revision(parts, read_subtasks(parts), rng)
     if asked == "Now: reward the subtasks" and quantities:
-        return first_reward(reading, read_subtasks(parts), quantities, rng)
+        return write_first_reward(reading, read_subtasks(parts), quantities, rng)
     if asked == "Now: reward the subtasks better" and quantities and seed % 2:
-        return better_reward(parts, reading, quantities, rng)
+        return write_better_reward(parts, reading, quantities, rng)
     return None
 
 
@@ -89,20 +89,22 @@ def subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
     steady = [q for q in quantities if q.aim == NEAR_ONE and q not in aims[:3]][:2]
     costs = [q for q in quantities if q.aim in (LESS, NEAR_ZERO) and q not in aims[:3]][:3]
     lines = ["Keep going: the episode does not end early"]
-    lines += [f"Hold {plain(q)}: {plain(q)} stays near its best value" for q in steady]
+    lines += [f"Hold {name_quantity(q)}: {name_quantity(q)} stays near its best value" for q in steady]
     for quantity in aims[:3]:
-        lines.append(f"Begin {plain(quantity)}: {goal_text(quantity)} at the beginning already")
+        lines.append(f"Begin {name_quantity(quantity)}: {format_goal(quantity)} at the beginning already")
     lines.append(
-        f"Keep {plain(aims[0])}: {goal_text(aims[0])} for the whole episode" if aims else "Keep on: nothing stops"
+        f"Keep {name_quantity(aims[0])}: {format_goal(aims[0])} for the whole episode"
+        if aims
+        else "Keep on: nothing stops"
     )
-    lines += [f"Calm {plain(q)}: {plain(q)} is small while the task is done" for q in costs]
+    lines += [f"Calm {name_quantity(q)}: {name_quantity(q)} is small while the task is done" for q in costs]
     return [*lines[:9], f"Success: {' '.join(reading.task.split()) or 'the task is done'}"]
 
 
-def goal_text(quantity: Quantity) -> str:
+def format_goal(quantity: Quantity) -> str:
     """What is seen when the quantity is as it should be."""
     said = {MORE: "rises", LESS: "falls", NEAR_ZERO: "comes near zero", NEAR_ONE: "comes near one"}
-    return f"{plain(quantity)} {said[quantity.aim]}"
+    return f"{name_quantity(quantity)} {said[quantity.aim]}"
 
 
 def revision(parts: Sequence[tuple[str, str]], known: Sequence[str], rng: random.Random) -> str:
@@ -117,7 +119,9 @@ def revision(parts: Sequence[tuple[str, str]], known: Sequence[str], rng: random
 # --- rewards --------------------------------------------------------------------------------------------------
 
 
-def first_reward(reading: Reading, known: Sequence[str], quantities: Sequence[Quantity], rng: random.Random) -> str:
+def write_first_reward(
+    reading: Reading, known: Sequence[str], quantities: Sequence[Quantity], rng: random.Random
+) -> str:
     """A component between 0 and 1 for each subtask that can be measured, later ones weighing more, and the bonus."""
     parts: list[Component] = []
     for number, subtask in enumerate(known[:-1], 1):
@@ -126,11 +130,11 @@ def first_reward(reading: Reading, known: Sequence[str], quantities: Sequence[Qu
         )
         if any(part.quantity.expression == bound_quantity(quantity, 0).expression for part in parts):
             continue
-        parts.append(bounded_component(rng, quantity, number))
+        parts.append(make_bounded_component(rng, quantity, number))
     meant = analyst.quantity_meant(known[-1], quantities) if known else None
     goal = meant or next((q for q in quantities if q.aim != STAYING), quantities[0])
     if not parts:
-        parts.append(bounded_component(rng, goal, 1))
+        parts.append(make_bounded_component(rng, goal, 1))
     parts.append(bonus(goal))
     code = source(parts, reading.inputs)
     names = ", ".join(f"`{part.name}`" for part in parts)
@@ -145,7 +149,7 @@ def bound_quantity(quantity: Quantity, number: int) -> Quantity:
     return replace(quantity, name=f"subtask_{number}_{quantity.name}", expression=expression)
 
 
-def bounded_component(rng: random.Random, quantity: Quantity, number: int) -> Component:
+def make_bounded_component(rng: random.Random, quantity: Quantity, number: int) -> Component:
     """A component for this subtask that cannot grow without end; later subtasks weigh more."""
     weight = (0.5 + 0.25 * number) * rng.uniform(0.6, 1.6)
     return component(rng, bound_quantity(quantity, number), weight, BOUNDED[quantity.aim])
@@ -162,7 +166,7 @@ def bonus(goal: Quantity) -> Component:
     return Component(Quantity("success_bonus", expression, STAYING, 1.0, frozenset()), "linear", BONUS, 1.0)
 
 
-def better_reward(
+def write_better_reward(
     parts: Sequence[tuple[str, str]], reading: Reading, quantities: Sequence[Quantity], rng: random.Random
 ) -> str | None:
     """The best program, with more reward for what the analysis calls not done."""
@@ -179,7 +183,7 @@ def better_reward(
         for name in names:
             search.scale(name, rng.uniform(1.3, 2.5 - score))
         if not names:
-            part = bounded_component(rng, quantity, number)
+            part = make_bounded_component(rng, quantity, number)
             part = replace(part, weight=rng.uniform(0.3, 1.0) * typical(search.trace))
             if program.add(part, reading.inputs):
                 search.done.append(f"new `{part.name}`")

@@ -112,26 +112,26 @@ def draft(rng: random.Random, kind: int, quantities: Sequence[Quantity]) -> list
     chosen = rng.sample(goals if plan.indirect else top, min(plan.goals[0], len(top)))
     if any("command" in q.tags for q in chosen) and not plan.indirect:  # ask for one, ask for all
         chosen += [q for q in top if "command" in q.tags and q not in chosen]
-    parts = [component(rng, q, _around(rng, plan.goals[1]), _goal_form(rng, q, plan.plain)) for q in chosen]
+    parts = [component(rng, q, _draw_around(rng, plan.goals[1]), _choose_goal_form(rng, q, plan.plain)) for q in chosen]
     nearby = [q for q in rest if "distance" in q.tags and q.relevance > 0]
     if nearby and any("opening" in q.tags for q in chosen):  # a thing that is to be opened must be reached first
-        parts.append(component(rng, rng.choice(nearby), _around(rng, 0.5), "peak"))
+        parts.append(component(rng, rng.choice(nearby), _draw_around(rng, 0.5), "peak"))
         rest = [q for q in rest if q not in nearby]
     steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO, STAYING) and q not in chosen]
     costs = [q for q in rest if q.aim == LESS]
     for pool, (count, weight) in ((steady, plan.steady), (costs, plan.costs), (rest, plan.others)):
-        parts += [component(rng, q, _around(rng, weight)) for q in rng.sample(pool, min(count, len(pool)))]
+        parts += [component(rng, q, _draw_around(rng, weight)) for q in rng.sample(pool, min(count, len(pool)))]
     return parts
 
 
-def _goal_form(rng: random.Random, goal: Quantity, plain: bool) -> str:
+def _choose_goal_form(rng: random.Random, goal: Quantity, plain: bool) -> str:
     """A goal is never a cost, because with costs alone it pays to end the episode early."""
     if goal.aim == MORE and plain:
         return "linear"
     return rng.choice([form for form in FORMS[goal.aim] if form not in ("absolute", "cost")])
 
 
-def _around(rng: random.Random, value: float) -> float:
+def _draw_around(rng: random.Random, value: float) -> float:
     return value * math.exp(rng.uniform(-0.7, 0.7))
 
 

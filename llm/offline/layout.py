@@ -12,11 +12,11 @@ def text(function: ast.FunctionDef) -> str:
     """Source with one argument, one term of a long sum and one component a line."""
     arguments = "".join(f"    {ast.unparse(a)},\n" for a in function.args.args)
     returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
-    body = "\n".join(_statement(node) for node in function.body)
+    body = "\n".join(_format_statement(node) for node in function.body)
     return f"def {function.name}(\n{arguments}){returns}:\n{body}\n"
 
 
-def _statement(node: ast.stmt) -> str:
+def _format_statement(node: ast.stmt) -> str:
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and isinstance(node.value.elts[-1], ast.Dict):
         first = ", ".join(ast.unparse(e) for e in node.value.elts[:-1])
         return f"    return {first}, {_dictionary(node.value.elts[-1])}"

@@ -78,8 +78,10 @@ def read(messages: Sequence[Message]) -> Reading:
         earlier=_example(parts, frozenset({"earlier"})),
         later=_example(parts, frozenset({"later"})),
         said=next((body for title, body in parts if words(title) & {"said", "reason"}), "").strip(),
-        history=tuple(_past(body) for title, body in parts if _EARLIER.match(title)),
-        change=_past(next((body for title, body in parts if words(title) & GOOD and "def " in body), ""), traced=False),
+        history=tuple(_read_past(body) for title, body in parts if _EARLIER.match(title)),
+        change=_read_past(
+            next((body for title, body in parts if words(title) & GOOD and "def " in body), ""), traced=False
+        ),
     )
 
 
@@ -134,7 +136,7 @@ def _example(parts: Sequence[tuple[str, str]], names: frozenset[str]) -> Example
     return next((Example(code, trace(body)) for body, code in reversed(found) if code), None)
 
 
-def _past(body: str, traced: bool = True) -> Past:
+def _read_past(body: str, traced: bool = True) -> Past:
     """An earlier best, from the words that llm.offline.describing uses, which other describers often use too."""
     named = {
         verb: frozenset(name for found in re.findall(rf"\b{verb}s? ([^.\n]*)", body) for name in _NAMES.findall(found))

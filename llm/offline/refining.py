@@ -177,7 +177,7 @@ def enrich(search: Search) -> None:
     search.add(pool, search.rng.uniform(0.1, 0.5))
 
 
-def away_from_rejected(search: Search) -> None:
+def leave_rejected(search: Search) -> None:
     """Where best and worst differ in how much a component counts, go further the same way."""
     good, bad = shares(search.reading.preferred, search), shares(search.reading.rejected, search)
     names = {search.meaning(name): name for name in search.program.components()}
@@ -230,7 +230,7 @@ def adjust_by_trace(search: Search) -> None:
         elif flat(row):
             soften(search, name)
     if not search.done:
-        goal_or_balance(search)
+        emphasise_goal_or_balance(search)
 
 
 def loosen(search: Search, name: str) -> None:
@@ -259,7 +259,7 @@ def falls(trace: Mapping[str, Row]) -> bool:
     return "episode_length" in trace and not flat(trace["episode_length"])
 
 
-def goal_or_balance(search: Search) -> None:
+def emphasise_goal_or_balance(search: Search) -> None:
     """Where episodes end early, half the time reward staying up; else reward the goal more."""
     if falls(search.trace) and search.rng.random() < 0.5:
         stay_up(search)
@@ -307,4 +307,4 @@ def leap(search: Search) -> None:
         search.scale(search.rng.choice(costs), search.rng.choice((0.25, 3.0)))
 
 
-STRATEGIES = (enrich, away_from_rejected, adjust_by_trace, goal_or_balance, restructure, leap)
+STRATEGIES = (enrich, leave_rejected, adjust_by_trace, emphasise_goal_or_balance, restructure, leap)

@@ -14,8 +14,8 @@ from llm.offline.reading import Example, Reading, read_user_text, sections, trac
 from llm.offline.refining import (
     DOMINATES,
     Search,
-    away_from_rejected,
     flat,
+    leave_rejected,
     meaning,
     shares,
     size,
@@ -146,7 +146,7 @@ def crossover(search: Search, family: Family) -> Search:
     return search
 
 
-def along_path(search: Search, family: Family) -> Search:
+def follow_path(search: Search, family: Family) -> Search:
     """Further where the last step gained, back from it where it lost."""
     if not family.others:
         return structure(search, family)
@@ -158,7 +158,7 @@ def along_path(search: Search, family: Family) -> Search:
         return search
     on = Search(program, search.rng, reading, search.quantities, [])
     on.done.append("back to the step before, and further from what followed" if better is before else "further on")
-    away_from_rejected(on)
+    leave_rejected(on)
     return on
 
 
@@ -189,7 +189,7 @@ MOVES: dict[str, Callable[[Search, Family], Search]] = {
     "another structure": structure,
     "other parameters": parameters,
     "cross over": crossover,
-    "think along the path": along_path,
+    "think along the path": follow_path,
     "a different form": draft_different,
 }
 
@@ -218,7 +218,7 @@ def describe_components(program: Program, quantities: Sequence[Quantity]) -> str
     said = []
     for name in program.components():
         about = meaning(program, name, quantities)
-        said.append(f"`{name}` rewards {WANTED[about.aim]} {_plain(about.name)}" if about else f"`{name}`")
+        said.append(f"`{name}` rewards {WANTED[about.aim]} {_format_name(about.name)}" if about else f"`{name}`")
     listed = "; ".join(said) or "nothing that could be read"
     return f"The reward sums {len(said)} components: {listed}."
 
@@ -248,5 +248,5 @@ def rating(example: Example, program: Program, quantities: Sequence[Quantity]) -
     return round(2 * share - 1, 2), f"An expert would earn {listed}, which make {share:.0%} of the reward's size."
 
 
-def _plain(name: str) -> str:
+def _format_name(name: str) -> str:
     return name.replace("_", " ")

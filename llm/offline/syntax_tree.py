@@ -106,7 +106,7 @@ class Program:
         Exponents, thresholds, indices and keyword arguments stay, and the 1.0 and 2.0 inside a formula are part of it.
         """
         for statement in self.function.body:
-            name = _plain_target(statement) or ""
+            name = _find_target(statement) or ""
             leading = set(_factors(statement.value)) if isinstance(statement, ast.Assign) else set()
             for node in _movable(statement):
                 plain = isinstance(node, ast.Constant) and isinstance(node.value, float) and abs(node.value) > 1e-4
@@ -181,7 +181,7 @@ class Program:
         """Remove assignments that nothing reads, then arguments that nothing reads."""
         while True:
             read = {n.id for n in ast.walk(self.function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-            idle = [s for s in self.function.body if _plain_target(s) not in read | {None}]
+            idle = [s for s in self.function.body if _find_target(s) not in read | {None}]
             if not idle:
                 break
             self.function.body = [s for s in self.function.body if s not in idle]
@@ -304,7 +304,7 @@ def _writes_any(node: ast.AST, names: set[str]) -> bool:
     return any(_writes(node, name) for name in names)
 
 
-def _plain_target(node: ast.stmt) -> str | None:
+def _find_target(node: ast.stmt) -> str | None:
     """The variable of `name = value`; None for every other statement."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         return node.targets[0].id

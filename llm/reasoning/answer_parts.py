@@ -70,10 +70,10 @@ def sections(text: str) -> tuple[Section, ...]:
         Section(title, f"{said}\n{text[a:b]}".strip())
         for (title, said), a, b in zip(headings, starts, ends, strict=True)
     ]
-    return tuple(part for part in _with_headings_that_tell(parts) if part.title or part.text)
+    return tuple(part for part in _merge_headings(parts) if part.title or part.text)
 
 
-def _with_headings_that_tell(parts: Sequence[Section]) -> list[Section]:
+def _merge_headings(parts: Sequence[Section]) -> list[Section]:
     """A heading with nothing below it, behind a known title and with none or another known one to follow, is what that
     title says: `## Final answer`, `### 571`, but not `### Part C`, `#### C.3`.
     """
@@ -133,7 +133,7 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     answer = strip_thinking(text)[:MOST_LETTERS]
     named = find_final(sections(answer), titles)
     if named:
-        return find_boxed(named.text) or _bare(named.text)
+        return find_boxed(named.text) or _strip_marks(named.text)
     found = find_boxed(answer)
     if found:
         return found
@@ -141,7 +141,7 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     return (said[-1]["said"] or said[-1]["line"]).strip(" *") or None if said else None
 
 
-def _bare(text: str) -> str:
+def _strip_marks(text: str) -> str:
     """The text without a rule below it and without bold type around all of it."""
     text = re.sub(r"\n[ \t]*(?:-{3,}|\*{3,}|_{3,})$", "", text).strip()
     bold = re.fullmatch(r"\*\*([^*]+)\*\*", text)

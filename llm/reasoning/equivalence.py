@@ -87,7 +87,7 @@ _PROSE = re.compile(
 """Words, which would pass for products of symbols."""
 
 
-def equivalent(first: str, second: str, tolerance: float = 0.0) -> bool | None:
+def compare_answers(first: str, second: str, tolerance: float = 0.0) -> bool | None:
     """True, False, or None where no rule decides.
 
     Rules: equal text; numbers, formulas and quantities with units by value, within the relative `tolerance` (0: exact
@@ -103,16 +103,16 @@ def equivalent(first: str, second: str, tolerance: float = 0.0) -> bool | None:
         return None
     if name and other and name != other:
         return None
-    if _same_text(a, b):
+    if _is_same_text(a, b):
         return True
     if a.lower() in _WORDS or b.lower() in _WORDS:
-        return False if _opposite(a.lower(), b.lower()) else None
-    if _differs_in_links(a, b) or _maybe_choices(a, b):
+        return False if _is_opposite(a.lower(), b.lower()) else None
+    if _has_other_links(a, b) or _may_be_choices(a, b):
         return None
     (kind, parts), (other_kind, others) = _parts(a), _parts(b)
     if len(parts) == len(others) == 1 and kind == other_kind == "":
-        return _equal_values(a, b, tolerance)
-    return _equal_parts((kind, parts), (other_kind, others), tolerance)
+        return _compare_values(a, b, tolerance)
+    return _compare_parts((kind, parts), (other_kind, others), tolerance)
 
 
 def plain(text: str) -> str:
@@ -147,17 +147,19 @@ def _split_name(text: str) -> tuple[str, str]:
     return (re.sub(r"[{}\s]", "", match[1]), match[2].strip()) if match else ("", text)
 
 
-def _same_text(a: str, b: str) -> bool:
+def _is_same_text(a: str, b: str) -> bool:
     """Whether they are, but for spaces that say nothing; words in upper or lower case."""
-    return _tight(a) == _tight(b) or (_words(a) == _words(b) and re.fullmatch(r"[A-Za-z' -]+", a + b) is not None)
+    return _remove_spaces(a) == _remove_spaces(b) or (
+        _lower_words(a) == _lower_words(b) and re.fullmatch(r"[A-Za-z' -]+", a + b) is not None
+    )
 
 
-def _tight(text: str) -> str:
+def _remove_spaces(text: str) -> str:
     """The text without spaces, except those between two digits or two letters."""
     return re.sub(r"(?<=\d) (?=[\d.])|(?<=[A-Za-z]) (?=[A-Za-z])", "_", text.replace("_", "__")).replace(" ", "")
 
 
-def _words(text: str) -> str:
+def _lower_words(text: str) -> str:
     """With words in lower case; a few letters may be symbols, of which upper and lower case are two."""
     return re.sub(r"[A-Za-z]+", lambda m: m[0].lower() if _is_word(m[0]) else m[0], text)
 
@@ -169,17 +171,17 @@ def _is_word(letters: str) -> bool:
     )
 
 
-def _opposite(a: str, b: str) -> bool:
+def _is_opposite(a: str, b: str) -> bool:
     return _OPPOSITES.get(a) == b or _OPPOSITES.get(b) == a
 
 
-def _differs_in_links(a: str, b: str) -> bool:
+def _has_other_links(a: str, b: str) -> bool:
     """Whether one says "and" and the other "or", or a comma, which between conditions may be either."""
     ours, theirs = set(_LINK.findall(a)), set(_LINK.findall(b))
     return ours != theirs and bool((ours and theirs) or _RELATION.search(a + b))
 
 
-def _maybe_choices(a: str, b: str) -> bool:
+def _may_be_choices(a: str, b: str) -> bool:
     """Whether one may be a choice and the other what it stands for, or both the same letters in another order."""
     if re.match(r"\([A-H]\)\s*\S", a) or re.match(r"\([A-H]\)\s*\S", b):
         return True
@@ -216,38 +218,38 @@ def _split(text: str) -> list[str] | None:
     return [part for part in parts if part] if depth == 0 else None
 
 
-def _equal_parts(first: tuple[str, list[str]], second: tuple[str, list[str]], tolerance: float) -> bool | None:
+def _compare_parts(first: tuple[str, list[str]], second: tuple[str, list[str]], tolerance: float) -> bool | None:
     (kind, ours), (other, theirs) = first, second
     names = {_split_name(part)[0] for part in (*ours, *theirs)} - {""}
     if len(names) > 1:
-        return _equal_by_name(ours, theirs, tolerance)
+        return _compare_by_name(ours, theirs, tolerance)
     if kind != other and not ({kind, other} == {"round", "square"} and len(ours) > 2):  # of two: maybe intervals
         return None
     if max(len(ours), len(theirs)) > PARTS:
         return None
     if kind == "set":
-        return _equal_sets(ours, theirs, tolerance)
+        return _compare_sets(ours, theirs, tolerance)
     if len(ours) != len(theirs):
-        return _other_length(ours, theirs)
-    return _all(equivalent(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
+        return _compare_lengths(ours, theirs)
+    return _combine_verdicts(compare_answers(a, b, tolerance) for a, b in zip(ours, theirs, strict=True))
 
 
-def _equal_by_name(ours: list[str], theirs: list[str], tolerance: float) -> bool | None:
+def _compare_by_name(ours: list[str], theirs: list[str], tolerance: float) -> bool | None:
     """Parts with several names, in any order; None where one has no name, or not the same ones."""
     mine, yours = dict(map(_split_name, ours)), dict(map(_split_name, theirs))
     whole = len(mine) == len(ours) and len(yours) == len(theirs)
     if not whole or "" in mine or mine.keys() != yours.keys():
         return None
-    return _all(equivalent(mine[name], yours[name], tolerance) for name in mine)
+    return _combine_verdicts(compare_answers(mine[name], yours[name], tolerance) for name in mine)
 
 
-def _equal_sets(ours: list[str], theirs: list[str], tolerance: float) -> bool | None:
+def _compare_sets(ours: list[str], theirs: list[str], tolerance: float) -> bool | None:
     """Each part among the other's; None where only how often they are there differs."""
-    table = [[equivalent(a, b, tolerance) for b in theirs] for a in ours]
+    table = [[compare_answers(a, b, tolerance) for b in theirs] for a in ours]
     lines = [*table, *(list(column) for column in zip(*table, strict=True))]
     if not all(True in line for line in lines):
         alien = any(all(said is False for said in line) for line in lines)
-        return (False if len(ours) == len(theirs) else _other_length(ours, theirs)) if alien else None
+        return (False if len(ours) == len(theirs) else _compare_lengths(ours, theirs)) if alien else None
     left = list(range(len(theirs)))
     for row in table:
         match = next((j for j in left if row[j]), None)
@@ -257,14 +259,14 @@ def _equal_sets(ours: list[str], theirs: list[str], tolerance: float) -> bool | 
     return None if left else True
 
 
-def _other_length(ours: list[str], theirs: list[str]) -> bool | None:
+def _compare_lengths(ours: list[str], theirs: list[str]) -> bool | None:
     """Not the same, unless parts cannot be read, or may be digits of one number: 1,234."""
     parts = (*ours, *theirs)
     grouped = any(re.fullmatch(r"\d{3}", part) for part in parts)
     return None if grouped or any(_number(part) is None for part in parts) else False
 
 
-def _all(said: Iterable[bool | None]) -> bool | None:
+def _combine_verdicts(said: Iterable[bool | None]) -> bool | None:
     said = list(said)
     return False if False in said else None if None in said else True
 
@@ -288,26 +290,26 @@ def _symbols(text: str) -> set[str]:
     return {re.sub(r"[{} ]", "", symbol) for symbol in found} - {"\\pi", "e", "i"}
 
 
-def _equal_values(a: str, b: str, tolerance: float) -> bool | None:
+def _compare_values(a: str, b: str, tolerance: float) -> bool | None:
     """Quantities, or formulas. Where letters may be units and may be symbols, the same only: else None."""
     ours, theirs = _quantity(a), _quantity(b)
-    said = _equal_formulas(a, b, tolerance)
+    said = _compare_formulas(a, b, tolerance)
     if ours and theirs:
         if ours.dimensions == theirs.dimensions and _close(ours.si, theirs.si, tolerance):
             return True
         return None if said else False
     if ours or theirs:
         quantity, text = (ours, b) if ours else (theirs, a)
-        said = said and not _maybe_measured(text)
-        return said or (quantity is not None and _without_unit(quantity, text, tolerance)) or None
+        said = said and not _may_be_measured(text)
+        return said or (quantity is not None and _fits_without_unit(quantity, text, tolerance)) or None
     return said
 
 
-def _maybe_measured(text: str) -> bool:
+def _may_be_measured(text: str) -> bool:
     return _NUMBER_AND_LETTERS.fullmatch(re.sub(r"\\[A-Za-z]+", "1", text)) is not None
 
 
-def _equal_formulas(a: str, b: str, tolerance: float) -> bool | None:
+def _compare_formulas(a: str, b: str, tolerance: float) -> bool | None:
     if bool(_LOG.search(a)) != bool(_LOG.search(b)):
         return None
     try:
@@ -320,14 +322,14 @@ def _equal_formulas(a: str, b: str, tolerance: float) -> bool | None:
     if ours - theirs and theirs - ours:  # maybe the same under other names
         letters = _LETTER.fullmatch(a) and _LETTER.fullmatch(b) and a.lower() != b.lower()
         return False if letters else None
-    if (_maybe_measured(a) and not theirs) or (_maybe_measured(b) and not ours):
+    if (_may_be_measured(a) and not theirs) or (_may_be_measured(b) and not ours):
         return None
     if any(map(_CONSTANT.fullmatch, ours & theirs)):
         return None
-    return None if any(_unsure(x, y) for x, y in values) else False
+    return None if any(_is_unsure(x, y) for x, y in values) else False
 
 
-def _unsure(a: formulas.Value, b: formulas.Value) -> bool:
+def _is_unsure(a: formulas.Value, b: formulas.Value) -> bool:
     """Whether all that parts them may be rounding near zero, or which root of a negative number was taken."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return False
@@ -365,7 +367,7 @@ def _quantity(text: str) -> _Quantity | None:
     return _Quantity(si.real, dimensions, math.isclose(factor, 1)) if whole else None
 
 
-def _without_unit(quantity: _Quantity, text: str, tolerance: float) -> bool:
+def _fits_without_unit(quantity: _Quantity, text: str, tolerance: float) -> bool:
     """Whether a number without a unit is the same one: in an SI unit that was left out, or as with 50% and 1/2."""
     number = None if _symbols(text) else _number(text)
     fits = quantity.coherent or not any(quantity.dimensions)

@@ -168,14 +168,14 @@ def _power(base: Value, exponent: Value) -> Value:
     if isinstance(base, Fraction) and isinstance(exponent, Fraction):
         if exponent.denominator == 1:
             size = max(base.numerator.bit_length(), base.denominator.bit_length()) * abs(exponent.numerator)
-            return base**exponent.numerator if size <= BITS else _too_large()
-        root = _exact_root(base, exponent)
+            return base**exponent.numerator if size <= BITS else _refuse_size()
+        root = _find_exact_root(base, exponent)
         if root is not None:
             return root
     return _limit_size(complex(base) ** complex(exponent))
 
 
-def _exact_root(base: Fraction, exponent: Fraction) -> Fraction | None:
+def _find_exact_root(base: Fraction, exponent: Fraction) -> Fraction | None:
     """sqrt(9/4) as 3/2; None where it is irrational, or no square root."""
     if exponent != Fraction(1, 2) or base < 0:
         return None
@@ -191,15 +191,15 @@ def _factorial(of: Value) -> Value:
     if isinstance(of, Fraction) and of.denominator == 1 and 0 <= of <= 1000:
         return Fraction(math.factorial(int(of)))
     number = complex(of)
-    return math.gamma(number.real + 1) if number.imag == 0 else _too_large()
+    return math.gamma(number.real + 1) if number.imag == 0 else _refuse_size()
 
 
 def _limit_size(number: Value) -> Value:
     if isinstance(number, Fraction):
         size = max(number.numerator.bit_length(), number.denominator.bit_length())
-        return number if size <= BITS else _too_large()
-    return number if cmath.isfinite(number) else _too_large()
+        return number if size <= BITS else _refuse_size()
+    return number if cmath.isfinite(number) else _refuse_size()
 
 
-def _too_large() -> NoReturn:
+def _refuse_size() -> NoReturn:
     raise NoFormula

@@ -71,7 +71,7 @@ class RewardFunction:
         a value (non-finite) breaks the contract, and, in the main thread, when it takes more than CALL_SECONDS.
         """
         try:
-            result = _within_time(self.function, [inputs[name] for name in self.arguments])
+            result = _call_within_time(self.function, [inputs[name] for name in self.arguments])
             return _validate(result, inputs[self.world_input])  # type: ignore[arg-type]  # always a tensor
         except RewardFailure:
             raise
@@ -152,7 +152,7 @@ class _Guard(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.Compare:
         self.generic_visit(node)
-        node.left, *node.comparators = map(_comparable, (node.left, *node.comparators))
+        node.left, *node.comparators = map(_guard_operand, (node.left, *node.comparators))
         return node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -190,7 +190,7 @@ def _call(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
-def _comparable(node: ast.expr) -> ast.expr:
+def _guard_operand(node: ast.expr) -> ast.expr:
     return node if isinstance(node, ast.Constant) else ast.copy_location(_call("__comparable", node), node)
 
 
@@ -208,7 +208,7 @@ def _is_float(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, float)
 
 
-def _within_time(function: Callable[..., Any], arguments: list[Any]) -> Any:
+def _call_within_time(function: Callable[..., Any], arguments: list[Any]) -> Any:
     """Call the function; in the main thread (only it gets signals) raise _TooSlow after CALL_SECONDS."""
     if threading.current_thread() is not threading.main_thread():
         return function(*arguments)
@@ -270,7 +270,7 @@ def _validate(result: Any, world_input: Tensor) -> tuple[Tensor, dict[str, Tenso
     checked = {name: _column(name, value, world_input) for name, value in named.items()}
     sum_of_all = torch.stack(tuple(checked.values())).sum().item()  # one test of all, in the usual case
     if not math.isfinite(sum_of_all) and not all(column.isfinite().all() for column in checked.values()):
-        raise RewardFailure(_non_finite(checked))
+        raise RewardFailure(_describe_non_finite(checked))
     return checked.pop("total"), checked
 
 
@@ -294,7 +294,7 @@ def _column(name: str, value: Any, world_input: Tensor) -> Tensor:
     return value.float()
 
 
-def _non_finite(columns: dict[str, Tensor]) -> str:
+def _describe_non_finite(columns: dict[str, Tensor]) -> str:
     """Which results hold NaN or infinity, components before the total."""
     bad = [name for name, column in columns.items() if not column.isfinite().all()]
     named = [f"component {name!r}" for name in bad if name != "total"] or ["the total"]

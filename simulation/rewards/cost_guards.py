@@ -17,7 +17,7 @@ from simulation.rewards import allowed
 
 def matrix_product(left: Any, right: Any) -> Any:
     """`left @ right`."""
-    _bound_products(_products_of_matrices(left, right), "@")
+    _bound_products(_count_products_of_matrices(left, right), "@")
     return left @ right
 
 
@@ -28,14 +28,14 @@ def call_product(function: Callable[..., Any], *arguments: Any, **keywords: Any)
     name, owner = function.__name__, getattr(function, "__self__", None)
     operands = [*([owner] if isinstance(owner, Tensor) else []), *arguments, *keywords.values()]
     if name == "einsum":
-        count = _products_of_einsum(operands)
+        count = _count_products_of_einsum(operands)
     elif name in ("norm", "linalg_norm") and any(isinstance(value, str) and value != "fro" for value in operands):
         raise ValueError(f"{name} takes no text but 'fro'")
     elif name == "linalg_norm":
-        count = _products_of_norm(*arguments, **keywords)
+        count = _count_products_of_norm(*arguments, **keywords)
     else:
         tensors = [operand for operand in operands if isinstance(operand, Tensor)]
-        of = _products_of_rows if name == "inner" else _products_of_matrices
+        of = _count_products_of_rows if name == "inner" else _count_products_of_matrices
         count = of(*tensors) if len(tensors) == 2 else 0
     _bound_products(count, name)
     return function(*arguments, **keywords)
@@ -46,7 +46,7 @@ def _bound_products(count: int, name: str) -> None:
         raise ValueError(f"{name} would take more than {allowed.MAX_PRODUCTS} multiplications: use smaller matrices")
 
 
-def _products_of_matrices(left: Any, right: Any) -> int:
+def _count_products_of_matrices(left: Any, right: Any) -> int:
     """(..., n, m) @ (..., m, k) takes n * m * k multiplications for each of the batch; vectors have n or k = 1."""
     if not isinstance(left, Tensor) or not isinstance(right, Tensor) or not left.dim() or not right.dim():
         return 0  # an error of the operation itself
@@ -56,12 +56,12 @@ def _products_of_matrices(left: Any, right: Any) -> int:
     return math.prod(map(max, pairs)) * rows * left.shape[-1] * columns
 
 
-def _products_of_rows(left: Tensor, right: Tensor) -> int:
+def _count_products_of_rows(left: Tensor, right: Tensor) -> int:
     """inner(left, right): each row of one with each of the other."""
     return left.numel() * right.numel() // max(1, right.shape[-1] if right.dim() else 1)
 
 
-def _products_of_einsum(operands: list[Any]) -> int:
+def _count_products_of_einsum(operands: list[Any]) -> int:
     """The product of all letters' sizes, for each operand."""
     letters, *tensors = operands
     if not isinstance(letters, str) or not all(isinstance(tensor, Tensor) for tensor in tensors):
@@ -73,7 +73,7 @@ def _products_of_einsum(operands: list[Any]) -> int:
     return math.prod(sizes.values()) * len(tensors)
 
 
-def _products_of_norm(tensor: Any = None, ord: Any = None, dim: Any = None, *others: Any, **keywords: Any) -> int:
+def _count_products_of_norm(tensor: Any = None, ord: Any = None, dim: Any = None, *others: Any, **keywords: Any) -> int:
     """linalg.norm of a matrix may decompose it, which takes (n, m) some 32 n m min(n, m) multiplications."""
     if (
         ord is None

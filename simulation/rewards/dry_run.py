@@ -49,7 +49,7 @@ def main() -> None:
     except ModelError as error:
         raise SystemExit(str(error)) from None
     task, timeout, states = (request[name] for name in ("task", "timeout", "states"))
-    verdicts = [_in_child(task, source, tried, timeout, states) for source in request["sources"]]
+    verdicts = [_judge_in_child(task, source, tried, timeout, states) for source in request["sources"]]
     json.dump([asdict(verdict) for verdict in verdicts], sys.stdout)
 
 
@@ -57,7 +57,7 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _in_child(task: str, source: str, tried: list[Sample], timeout: float, states: int) -> Verdict:
+def _judge_in_child(task: str, source: str, tried: list[Sample], timeout: float, states: int) -> Verdict:
     """Fork, lock the child, judge the source there, and read its answer until the wall clock runs out."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -129,7 +129,7 @@ def judge(task: str, source: str, tried: list[Sample], states: int) -> Verdict:
         for sample in (tried[1], tried[-1]):
             _require_independence(reward, sample, per_world)
         _require_variation([total for total, _ in results])
-        whole_seconds = _at_training_size(reward, tried[0], per_world, states)
+        whole_seconds = _time_at_training_size(reward, tried[0], per_world, states)
     except Refused as refused:
         return Verdict(False, refused.stage, refused.reason)
     except contract.RewardFailure as failure:
@@ -188,7 +188,7 @@ def _require_independence(reward: contract.RewardFunction, sample: Sample, per_w
                 raise contract.RewardFailure(reason)
 
 
-def _at_training_size(reward: contract.RewardFunction, sample: Sample, per_world: set[str], states: int) -> float:
+def _time_at_training_size(reward: contract.RewardFunction, sample: Sample, per_world: set[str], states: int) -> float:
     """The seconds of one call on `states` states, copies of the sample's; it must give what it gives for the sample.
 
     A call that needs more memory than there is here says nothing: training then calls it for fewer states at once.

@@ -24,20 +24,20 @@ def multiply(left: Any, right: Any) -> Any:
     """The product of tensors and numbers; integers stay below 2^63."""
     if isinstance(left, Tensor | float) or isinstance(right, Tensor | float):
         return left * right
-    return _whole(left, right) and left * right
+    return _require_small_product(left, right) and left * right
 
 
 def power(base: Any, exponent: Any) -> Any:
     """The power of tensors and numbers; integers stay below 2^63."""
     if isinstance(base, Tensor | float) or isinstance(exponent, Tensor | float):
         return base**exponent
-    _whole(base, exponent)
+    _require_small_product(base, exponent)
     if exponent > 0 and abs(base) > 1 and exponent * base.bit_length() > MAX_BITS:
         raise ValueError("the power of two integers is too large: use floats")
     return base**exponent
 
 
-def _whole(left: Any, right: Any) -> bool:
+def _require_small_product(left: Any, right: Any) -> bool:
     if not isinstance(left, int) or not isinstance(right, int):
         raise TypeError(f"cannot multiply {type(left).__name__} and {type(right).__name__}")
     if left.bit_length() + right.bit_length() > MAX_BITS:

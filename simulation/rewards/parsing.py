@@ -35,11 +35,11 @@ def parse(source: str, task: str) -> ast.FunctionDef:
     Its arguments are reward inputs of the task. Raises Refused with every problem found (five at most), by line.
     """
     tree = _tree(source)
-    function = _only_function(tree)
+    function = _find_only_function(tree)
     inputs = catalog.task(task).inputs
     problems = [*_signature_problems(function, inputs)]
     arguments = {argument.arg for argument in function.args.args}
-    function.body = [s for s in map(_simplify, _without_docstring(function.body)) if not _is_import(s)]
+    function.body = [s for s in map(_simplify, _drop_docstrings(function.body)) if not _is_import(s)]
     problems += body_problems(function, arguments)
     if problems:
         raise Refused("allow-list", _list_problems(problems, source))
@@ -88,19 +88,19 @@ def _bound_tree(tree: ast.Module) -> None:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
 
 
-def _only_function(tree: ast.Module) -> ast.FunctionDef:
-    body = [s for s in _without_docstring(tree.body) if not _is_import(s)]
+def _find_only_function(tree: ast.Module) -> ast.FunctionDef:
+    body = [s for s in _drop_docstrings(tree.body) if not _is_import(s)]
     functions = [s for s in body if isinstance(s, ast.FunctionDef)]
     named = [f for f in functions if f.name == FUNCTION_NAME]
     if not named:
         raise Refused("parse", f"no function {FUNCTION_NAME}(...) was found: define exactly one function of that name")
     if len(body) > 1:
         other = next(s for s in body if s is not named[0])
-        raise Refused("allow-list", f"line {other.lineno}: {_outside(other)}")
+        raise Refused("allow-list", f"line {other.lineno}: {_describe_outside(other)}")
     return named[0]
 
 
-def _outside(statement: ast.stmt) -> str:
+def _describe_outside(statement: ast.stmt) -> str:
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return f"this import is not allowed: only torch and math are available [{ast.unparse(statement)[:120]}]"
     what = f"the function {statement.name}" if isinstance(statement, ast.FunctionDef) else kind(statement)
@@ -118,7 +118,7 @@ def _is_known_alias(alias: ast.alias) -> bool:
     return alias.asname in (None, "np") or allowed.MODULE_ALIASES.get(alias.asname) == alias.name
 
 
-def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+def _drop_docstrings(body: list[ast.stmt]) -> list[ast.stmt]:
     """The statements without bare texts (docstrings, comments written as texts)."""
     return [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))] or [ast.Pass()]
 

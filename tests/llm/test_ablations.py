@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.records import Ask, Judge, Pick, Train, Write
 from tests.llm.experiment import Experiment, prompts, train
 
@@ -28,7 +28,7 @@ def earlier_traces(experiment):
     """Whether the traces of the bests before the last are in the last prompt."""
     outcomes = {o.candidate.id: o for trained in experiment.got(Train) for o in trained}
     picks = experiment.got(Judge)[:2]
-    found = {trace_text(outcomes[p.best].trace) in last_prompt(experiment) for p in picks}
+    found = {format_trace(outcomes[p.best].trace) in last_prompt(experiment) for p in picks}
     assert len(found) == 1
     return found.pop()
 
@@ -59,7 +59,7 @@ def test_the_describer_sees_programs_alone_unless_its_option_adds_traces(runs):
     for experiment, told in ((runs["icpl"], False), (runs["icpl_wo_rt"], False), (traced, True)):
         asked = "\n".join(m["content"] for request in experiment.of(Ask) for m in request.messages)
         outcomes = [o for trained in experiment.got(Train) for o in trained]
-        assert any(trace_text(o.trace) in asked for o in outcomes) is told
+        assert any(format_trace(o.trace) in asked for o in outcomes) is told
         assert ("trace" in asked.lower()) is told
         history = last_prompt(experiment).partition(HISTORY)[2].partition("# Preferred")[0]
         assert ("on average" in history) is told
@@ -80,7 +80,7 @@ def test_all_show_the_best_with_code_and_trace_and_how_to_go_on(runs):
         outcomes = {o.candidate.id: o for trained in experiment.got(Train) for o in trained}
         best = outcomes[experiment.got(Judge)[2].best]
         prompt = last_prompt(experiment)
-        assert best.candidate.source.strip() in prompt and trace_text(best.trace) in prompt
+        assert best.candidate.source.strip() in prompt and format_trace(best.trace) in prompt
         assert "hardly changes over the training" in prompt and "drowns" in prompt
 
 

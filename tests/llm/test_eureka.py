@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from llm.errors import MethodError
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.records import Train, Write
 from tests.llm.experiment import Experiment, prompts, train
 
@@ -49,7 +49,7 @@ def test_a_prompt_holds_the_bests_code_trace_and_score_and_nothing_of_the_others
     for prompt, best in zip(prompts(experiment)[1:], ("1-2", "2-3"), strict=True):
         shown = outcomes[best]
         assert shown.candidate.source.strip() in prompt
-        assert trace_text({**shown.trace, "task_score": shown.metric_trace}) in prompt
+        assert format_trace({**shown.trace, "task_score": shown.metric_trace}) in prompt
         assert f"Task score reached: {SCORES[best]:.4g}" in prompt
         others = [o for name, o in outcomes.items() if name != best]
         assert not [o.candidate.id for o in others if o.candidate.source.strip() in prompt]

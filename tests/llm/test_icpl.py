@@ -1,7 +1,7 @@
 import pytest
 
 from llm.errors import MethodError
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.records import Ask, Choose, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import Experiment, prompts, train
 
@@ -64,9 +64,9 @@ def test_a_later_prompt_holds_history_best_and_worst_with_their_traces():
     best, worst = outcomes[picks[2].best], outcomes[picks[2].worst]
     for shown in (best, worst):
         assert shown.candidate.source.strip() in prompt
-        assert trace_text(shown.trace) in prompt
+        assert format_trace(shown.trace) in prompt
     for pick in picks[:2]:
-        assert trace_text(outcomes[pick.best].trace) in prompt  # history: the trace
+        assert format_trace(outcomes[pick.best].trace) in prompt  # history: the trace
         assert outcomes[pick.best].candidate.source not in prompt  # but not the code
     assert all(difference in prompt for difference in differences)
     assert (

@@ -2,10 +2,10 @@ import random
 
 import pytest
 
-from llm.forms.reward import sight_text
+from llm.forms.reward import format_sight
 from llm.judges import model
 from llm.judges.proxy import judge as proxy
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.offline import OfflineWriter
 from llm.records import Choose, Compare, Judge, Pick, fingerprint
 from llm.writer import ask
@@ -30,7 +30,7 @@ def test_it_is_shown_code_and_trace_of_each_and_nothing_of_the_metric(outcomes):
     assert question.ask.role == "judge" and question.ask.seed == 3
     for o in outcomes:
         section = text.split(f"## Number {number_of(question, o)}\n")[1].split("## Number")[0]
-        assert o.candidate.source.strip() in section and trace_text(o.trace) in section
+        assert o.candidate.source.strip() in section and format_trace(o.trace) in section
         assert f"{o.rts:.4g}" not in text and o.candidate.id not in text
     assert not [s for s in HIDDEN_SCORES if f"{s:.4g}" in text]
 
@@ -39,7 +39,7 @@ def test_it_is_told_which_pictures_show_which_number(outcomes):
     blind, seen = (model.question(Judge(1, outcomes), PROBLEM, 3, p) for p in (None, {outcomes[0].candidate.id: 4}))
     assert "You cannot watch the robots. Judge from code and traces which" in blind.ask.messages[1]["content"]
     assert f"1 to 4 of number {number_of(seen, outcomes[0])}" in seen.ask.messages[1]["content"]
-    assert sight_text([2, 0, 3]).splitlines()[1] == "1 to 2 of number 1, none of number 2, 3 to 5 of number 3."
+    assert format_sight([2, 0, 3]).splitlines()[1] == "1 to 2 of number 1, none of number 2, 3 to 5 of number 3."
 
 
 def test_the_order_is_shuffled_by_the_seed(outcomes):

@@ -6,7 +6,7 @@ import pytest
 
 from llm import prompts
 from llm.errors import PromptError, ReplayMismatch
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.prompts import render
 from llm.replay import Record, advance, replay
 from tests.llm.experiment import Experiment, train
@@ -137,8 +137,8 @@ def test_a_record_whose_prompts_changed_on_the_way_is_replayed_with_those_of_eac
 
 def test_a_trace_is_written_with_four_digits():
     trace = {"speed": {"samples": [0.123456, 2.0, None], "max": 12345.6, "mean": 1e-7, "min": -3}}
-    assert trace_text(trace) == "- speed: [0.1235, 2, nan], max 1.235e+04, mean 1e-07, min -3"
-    assert trace_text({}) == "(no trace was recorded)"
+    assert format_trace(trace) == "- speed: [0.1235, 2, nan], max 1.235e+04, mean 1e-07, min -3"
+    assert format_trace({}) == "(no trace was recorded)"
 
 
 def test_prompt_files_have_short_lines():

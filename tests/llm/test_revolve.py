@@ -8,7 +8,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.judges.panel import bradley_terry, comparisons, pool_picks, read_comparison
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.methods.revolve import CAP, ByJudges, ByScore, Island, join, migrate, select, weights
 from llm.records import Candidate, Compare, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import Experiment, prompts, train
@@ -218,7 +218,7 @@ def test_prompts_show_one_parent_or_two_with_code_trace_and_score_and_nobody_els
     for write, prompt in zip(experiment.of(Write)[1:], prompts(experiment)[1:], strict=True):
         shown = [o for o in trained.values() if o.candidate.source.strip() in prompt]
         assert write.parent in [o.candidate.id for o in shown]
-        assert all(trace_text(o.trace) in prompt for o in shown)
+        assert all(format_trace(o.trace) in prompt for o in shown)
         crossed = "# Parent 2" in prompt
         assert ("# Now: cross over" in prompt) is crossed and ("# Now: mutate" in prompt) is not crossed
         assert [o for o in trained.values() if f"Fitness: {o.rts:.4g} (the task score" in prompt] == shown
@@ -327,9 +327,9 @@ def test_what_a_panel_said_is_told_of_whom_it_was_said_and_by_how_many_it_was():
     next(steps)
     with pytest.raises(StopIteration):
         steps.send(pool_picks([few, *many]))
-    assert fitness.remarks_on(outcomes[0]) == "Raters liked about it: smooth."
-    assert fitness.remarks_on(outcomes[1]) == ""
-    assert fitness.remarks_on(outcomes[3]) == "Raters want it mended: shakes, falls over."
+    assert fitness.format_remarks(outcomes[0]) == "Raters liked about it: smooth."
+    assert fitness.format_remarks(outcomes[1]) == ""
+    assert fitness.format_remarks(outcomes[3]) == "Raters want it mended: shakes, falls over."
     assert fitness.remarks() == "Raters say most often: best: smooth, worst: shakes, worst: falls over."
 
 

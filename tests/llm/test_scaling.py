@@ -8,7 +8,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.forms import find_form
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.methods.scaling import choose_by_vote, choose_by_vote_and_model, read_groups
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Problem, Train, Write
 from llm.replay import Finished, Saved
@@ -56,7 +56,7 @@ def test_by_model_the_model_sees_all_answers_and_chooses():
     text = ask.messages[1]["content"]
     assert ask.role == "judge"
     assert all(
-        o.candidate.source.strip() in text and trace_text(o.trace) in text for o in outcomes(experiment).values()
+        o.candidate.source.strip() in text and format_trace(o.trace) in text for o in outcomes(experiment).values()
     )
     (said,) = experiment.got(Ask)
     number = said.rpartition("Best: ")[2].strip()
@@ -182,7 +182,7 @@ def test_each_turn_revises_the_one_before():
     trained = outcomes(experiment)
     for number, prompt in enumerate(prompts(experiment)[1:], 1):
         shown = [name for name, o in trained.items() if o.candidate.source.strip() in prompt]
-        assert shown == [f"{number}-1"] and trace_text(trained[f"{number}-1"].trace) in prompt
+        assert shown == [f"{number}-1"] and format_trace(trained[f"{number}-1"].trace) in prompt
 
 
 def test_a_turn_that_failed_is_told_why_and_is_not_the_result():
@@ -215,7 +215,7 @@ def test_each_turn_shows_the_pair_of_the_turn_before_and_nothing_else():
     for prompt, pick in zip(prompts(experiment)[1:], picks, strict=False):
         shown = {name for name, o in trained.items() if o.candidate.source.strip() in prompt}
         assert shown == {pick.best, pick.worst}
-        assert not [name for name in shown if trace_text(trained[name].trace) in prompt]
+        assert not [name for name in shown if format_trace(trained[name].trace) in prompt]
         assert prompt.index(trained[pick.best].candidate.source.strip()) < prompt.index("# Rejected answer")
 
 
@@ -228,9 +228,9 @@ def test_on_robots_a_turn_shows_what_icpl_shows():
     assert len(told) == 2, "none before there are two, none after the last turn"
     prompt = written.messages[-1]["content"]
     for name in (picks[2].best, picks[2].worst):
-        assert trained[name].candidate.source.strip() in prompt and trace_text(trained[name].trace) in prompt
+        assert trained[name].candidate.source.strip() in prompt and format_trace(trained[name].trace) in prompt
     for pick in picks[:2]:
-        assert trace_text(trained[pick.best].trace) in prompt and trained[pick.best].candidate.source not in prompt
+        assert format_trace(trained[pick.best].trace) in prompt and trained[pick.best].candidate.source not in prompt
     assert all(difference in prompt for difference in told) and written.optional
 
 

@@ -30,7 +30,7 @@ class Arm:
         self.env = Environment(task, worlds=1, seed=seed)
         self.data = mujoco.MjData(self.env.model)
         self.step: Step | None = None
-        self.sparse = compile_reward(catalog.sparse_reward(task), task)
+        self.sparse = compile_reward(catalog.read_sparse_reward(task), task)
         self.path = [self.env.qpos(0)]
         self.mocap = [self.env.mocap(0)]
 

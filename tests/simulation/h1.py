@@ -42,7 +42,7 @@ class ScriptedH1:
         self.model = self.env.model
         self.step: Step | None = None
         self.data = mujoco.MjData(self.model)
-        self.sparse = compile_reward(catalog.sparse_reward(task), task)
+        self.sparse = compile_reward(catalog.read_sparse_reward(task), task)
         self.joints = [self.model.joint(int(i)).name for i in self.model.actuator_trnid[:, 0]]
         self.start = self.get("default_joint_angles")
         self.targets = dict(zip(self.joints, self.start, strict=True))

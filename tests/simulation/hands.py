@@ -30,7 +30,7 @@ class Hands:
     def __init__(self, task: str, seed: int = 0) -> None:
         self.env = Environment(task, worlds=1, seed=seed)
         self.step: Step | None = None
-        self.sparse = compile_reward(catalog.sparse_reward(task), task)
+        self.sparse = compile_reward(catalog.read_sparse_reward(task), task)
         self.limits = self.env.model.actuator_ctrlrange.reshape(2, -1, 2)[0, -DRIVEN:]
         self.shapes = [FLAT, FLAT]
         """Angles in rad of the right and the left hand's driven hinges."""

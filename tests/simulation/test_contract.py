@@ -283,7 +283,7 @@ def test_a_gpu_without_memory_left_is_a_limit_not_an_error_of_the_code(
     def exhausted(*_: Any) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
-    monkeypatch.setattr(contract, "_within_time", exhausted)
+    monkeypatch.setattr(contract, "_call_within_time", exhausted)
     with pytest.raises(RewardFailure, match="CUDA out of memory") as failure:
         compile_reward(reward("return dof_pos[:, 0], {}"), "Cartpole")(inputs)
     assert failure.value.stage == "limits"

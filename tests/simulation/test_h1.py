@@ -25,7 +25,7 @@ def test_sizes_rate_and_length():
     assert {name: info.num_obs for name, info in found.items()} == SIZES
     assert {(info.num_actions, info.control_dt, info.episode_steps) for info in found.values()} == {(25, 0.02, 500)}
     for name in found:
-        assert check_syntax(catalog.sparse_reward(name), name).ok
+        assert check_syntax(catalog.read_sparse_reward(name), name).ok
 
 
 def test_it_weighs_and_stands_as_the_maker_says():

@@ -28,7 +28,7 @@ def test_every_task_of_the_table_is_controlled_twenty_times_a_second_and_has_a_s
     found = [info for info in catalog.tasks().values() if "tcp_pose" in info.inputs]
     assert {(info.control_dt, info.substeps) for info in found} == {(0.05, 5)}
     for info in found:
-        assert check_syntax(catalog.sparse_reward(info.name), info.name).ok, info.name
+        assert check_syntax(catalog.read_sparse_reward(info.name), info.name).ok, info.name
 
 
 def test_uniform_noise_becomes_normal():

@@ -36,7 +36,7 @@ def test_sizes_rate_and_length_are_the_published_ones():
     assert {name: (i.num_obs, i.num_actions, i.episode_steps) for name, i in found.items()} == PRINTED
     assert {(info.control_dt, info.substeps, info.kind) for info in found.values()} == {(1 / 60, 2, "Two hands")}
     for name in found:
-        assert check_syntax(catalog.sparse_reward(name), name).ok
+        assert check_syntax(catalog.read_sparse_reward(name), name).ok
 
 
 HANDLES = {

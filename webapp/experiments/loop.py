@@ -251,7 +251,7 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
         _report_upgrade(experiment, state, request)
     now, then = meaning(kind, payload(asked)), meaning(request.kind, request.payload)
     if (kind, now) != (request.kind, then):
-        other = f"{request.kind}: {replay.unlike(now, then)}"
+        other = f"{request.kind}: {replay.describe_differences(now, then)}"
         raise ReplayMismatch(f"step {state.step}: the method asks for {kind}, but the open request is {other}")
     if not created and request.fingerprint == state.fingerprint(slot):
         merged = payload(asked) | request.payload  # fields that an earlier version did not save are added

@@ -54,7 +54,7 @@ def score_answers(problem: Problem, texts: Sequence[str], ask: AskModel | None, 
 
 
 def _score_answer(problem: Problem, reference: str, final: str, ask: AskModel | None, seed: int) -> Score:
-    same = equivalence.equivalent(reference, final, problem.tolerance) if final else False
+    same = equivalence.compare_answers(reference, final, problem.tolerance) if final else False
     if same is None and ask is None:
         return Score(None, UNDECIDED)
     if same is None and ask is not None:

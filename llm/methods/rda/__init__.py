@@ -13,12 +13,12 @@ from llm.methods.rda import prompts
 from llm.methods.rda.analysis import (
     Summary,
     cascade_failures,
+    format_summary,
     list_worded_differently,
     merge_failures,
     read_analysis,
     scores_any,
     summarise,
-    summary_text,
 )
 from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
 from llm.records import Ask, Choose, Judge, Look, Outcome, Problem, Request, Train, Write
@@ -82,7 +82,7 @@ def rda(
         winner = best if winner is None or best.score >= winner.score else winner
         if iteration == n:
             break
-        said = summary_text((yield from merge(rng, iteration, best)), parts)
+        said = format_summary((yield from merge(rng, iteration, best)), parts)
         if parts and subtask_reflection:
             answer = yield Ask(iteration, prompts.revision_prompt(problem, parts, said), make_seed(rng))
             parts = revise_subtasks(parts, answer)
@@ -180,7 +180,7 @@ def rda_judged(
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         bests.append(outcome_named(seen, pick.best))
-        said = prompts.critic_text(pick, len(pick.saw(seen)), reasons)
+        said = prompts.format_criticism(pick, len(pick.saw(seen)), reasons)
         if subtask_reflection and iteration < n:
             answer = yield Ask(iteration, prompts.revision_prompt(problem, subtasks, said), make_seed(rng))
             subtasks = revise_subtasks(subtasks, answer)

@@ -154,7 +154,7 @@ def merge_failures(summary: Summary, answer: str) -> Summary:
     return replace(summary, failures=tuple(merged))
 
 
-def summary_text(summary: Summary, subtasks: Sequence[str]) -> str:
+def format_summary(summary: Summary, subtasks: Sequence[str]) -> str:
     """Mean score, subtasks that are done, and those that are not, with the reasons."""
     if not subtasks:
         return f"Score: {summary.score:.2f}. {_list_reasons(summary.failures[0])}"

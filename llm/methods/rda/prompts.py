@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from llm.judges.panel import tags_text, undecided_text
-from llm.messages import chat, context_text, number, problem_text, states_text, trace_text
+from llm.messages import chat, format_context, format_problem, format_states, format_trace, number
 from llm.methods.rda.subtasks import number_subtasks
 from llm.prompts import render
 from llm.records import Message, Outcome, Pick, Problem
 
 
-def success_text(problem: Problem) -> str:
+def format_success(problem: Problem) -> str:
     """The environment's own success test as a section; empty where the task has none, or it is not to be shown."""
     return f"\n\n{render('rda_success', success=problem.success)}" if problem.success else ""
 
 
 def state(problem: Problem) -> str:
     """The problem as every method states it, with the success test."""
-    return problem_text(problem) + success_text(problem)
+    return format_problem(problem) + format_success(problem)
 
 
-def result_text(problem: Problem, outcome: Outcome) -> str:
+def format_result(problem: Problem, outcome: Outcome) -> str:
     """The reward trace, with the success rate where the model knows the test."""
     rate = f"\n\nSuccess rate reached: {number(outcome.rts)}" if problem.success and outcome.rts is not None else ""
-    return trace_text(outcome.trace) + rate
+    return format_trace(outcome.trace) + rate
 
 
 def subtasks_prompt(problem: Problem) -> tuple[Message, ...]:
@@ -49,7 +49,7 @@ def reflection_prompt(
             problem=state(problem),
             iteration=iteration,
             source=best.candidate.annotated_source,
-            trace=result_text(problem, best),
+            trace=format_result(problem, best),
             analysis=analysis,
             **({"subtasks": number_subtasks(subtasks)} if subtasks else {}),
         )
@@ -60,13 +60,13 @@ def analysis_prompt(problem: Problem, subtasks: Sequence[str], outcome: Outcome,
     """The analysis of one robot, from frames of its clip or, where these are 0, from numbers alone. Without subtasks it
     is of the whole.
     """
-    states = f"\n# State statistics\n\n{states_text(outcome.states)}\n" if outcome.states else ""
+    states = f"\n# State statistics\n\n{format_states(outcome.states)}\n" if outcome.states else ""
     return chat(
         render(
             "rda_look" if subtasks else "rda_look_whole",
-            context=context_text(problem) + success_text(problem),
+            context=format_context(problem) + format_success(problem),
             source=outcome.candidate.annotated_source,
-            trace=trace_text(outcome.trace),
+            trace=format_trace(outcome.trace),
             states="" if frames else states,
             seen=render("rda_frames", frames=frames) if frames else render("rda_numbers"),
             **({"subtasks": number_subtasks(subtasks)} if subtasks else {}),
@@ -98,13 +98,13 @@ def score_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Messa
             problem=state(problem),
             iteration=iteration,
             source=best.candidate.annotated_source,
-            trace=trace_text({**best.trace, **score}),
+            trace=format_trace({**best.trace, **score}),
             score=number(best.rts),
         )
     )
 
 
-def critic_text(pick: Pick, count: int, reasons: bool) -> str:
+def format_criticism(pick: Pick, count: int, reasons: bool) -> str:
     """A judge's pick as the analysis of its best candidate, with the judge's words where they are wanted."""
     lines = [undecided_text(pick) or f"A judge who watched {count} robots liked this one best."]
     if reasons and pick.reason.strip():

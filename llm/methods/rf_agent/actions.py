@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from llm.messages import chat, context_text, number, problem_text, trace_text
+from llm.messages import chat, format_context, format_problem, format_trace, number
 from llm.methods.rf_agent import tree
 from llm.methods.rf_agent.tree import Node
 from llm.prompts import render
@@ -30,7 +30,7 @@ class Shown:
 Look = Callable[[random.Random, Node, Node], list[Shown]]
 
 
-def only_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+def show_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent alone."""
     return [Shown("Parent reward function", parent, optional=False)]
 
@@ -38,19 +38,19 @@ def only_parent(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
 def add_elites(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent and one to three elites."""
     found = tree.sample_elites(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
-    return [*only_parent(rng, root, parent), *number_nodes("Elite reward function", found)]
+    return [*show_parent(rng, root, parent), *number_nodes("Elite reward function", found)]
 
 
-def along_path(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
+def show_path(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The last two to four nodes of the way from the root to the parent, or all where there are fewer."""
     earlier = parent.path()[-rng.randint(FEWEST, MOST) : -1]
-    return [*number_nodes("Reward function on the path", earlier), *only_parent(rng, root, parent)]
+    return [*number_nodes("Reward function on the path", earlier), *show_parent(rng, root, parent)]
 
 
 def add_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Shown]:
     """The parent and one to three nodes of other branches."""
     found = tree.sample_branches(rng, root, parent, rng.randint(FEWEST, MOST) - 1)
-    return [*only_parent(rng, root, parent), *number_nodes("Reward function of another branch", found)]
+    return [*show_parent(rng, root, parent), *number_nodes("Reward function of another branch", found)]
 
 
 def number_nodes(title: str, nodes: Sequence[Node]) -> list[Shown]:
@@ -71,12 +71,12 @@ class Action:
     look: Look
 
 
-STRUCTURE = Action("mutation", "rf_structure", "another structure", only_parent)
-PARAMETERS = Action("mutation", "rf_parameters", "other parameters", only_parent)
+STRUCTURE = Action("mutation", "rf_structure", "another structure", show_parent)
+PARAMETERS = Action("mutation", "rf_parameters", "other parameters", show_parent)
 CROSSOVER = Action("crossover", "rf_crossover", "cross over", add_elites)
-PATH = Action("reasoning", "rf_path", "think along the path", along_path)
+PATH = Action("reasoning", "rf_path", "think along the path", show_path)
 DIFFERENT = Action("different", "rf_different", "a different form", add_other_branches)
-PLAIN = Action("plain", "rf_plain", "improve the parent", only_parent)
+PLAIN = Action("plain", "rf_plain", "improve the parent", show_parent)
 """What takes the place of the actions that an ablation leaves out."""
 EXPANSION = (STRUCTURE, STRUCTURE, PARAMETERS, PARAMETERS, CROSSOVER, CROSSOVER, PATH, DIFFERENT)
 
@@ -101,7 +101,7 @@ def expansion(actions: str) -> tuple[Action, ...]:
 
 def state(problem: Problem) -> str:
     """The problem as every method states it, with the two writing tips that this paper adds."""
-    return problem_text(problem, render("rf_tips"))
+    return format_problem(problem, render("rf_tips"))
 
 
 def first_prompt(problem: Problem, thinking: bool) -> Prompt:
@@ -116,7 +116,7 @@ def expand_prompt(
     text = fill_prompt(
         "rf_expand",
         problem=state(problem),
-        nodes=join_texts("\n\n", [node_text(shown) for shown in action.look(rng, root, parent)]),
+        nodes=join_texts("\n\n", [format_node(shown) for shown in action.look(rng, root, parent)]),
         move=action.move,
         thinking=_ask_for_thought(thinking),
         instruction=render(action.prompt),
@@ -128,7 +128,7 @@ def _ask_for_thought(wanted: bool) -> str:
     return render("rf_thinking") if wanted else ""
 
 
-def node_text(shown: Shown) -> Text:
+def format_node(shown: Shown) -> Text:
     """Thought, code, trace, and what came of it. Of several verdicts the last is the one that has to stay."""
     node = shown.node
     *earlier, last = node.verdicts or [""]
@@ -137,15 +137,15 @@ def node_text(shown: Shown) -> Text:
         title=shown.title,
         thought=f"Design thought: {node.thought}" if node.thought else "",
         source=node.trained.candidate.annotated_source,
-        trace=trace_text(node.trained.trace),
+        trace=format_trace(node.trained.trace),
         verdict=join_texts(" ", [*(mark_optional(verdict, REMARK) for verdict in earlier), last]),
     )
     return mark_optional(text) if shown.optional else text
 
 
-def score_text(outcome: Outcome) -> str:
+def format_score(outcome: Outcome) -> str:
     """The task score as RF-Agent tells it to the model: over the training, and its maximum."""
-    over_time = f"{trace_text({'task_score': outcome.metric_trace})}\n" if outcome.metric_trace else ""
+    over_time = f"{format_trace({'task_score': outcome.metric_trace})}\n" if outcome.metric_trace else ""
     return f"{over_time}Task score: {number(outcome.rts)} (more is better)"
 
 
@@ -153,7 +153,7 @@ def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
     """Asks for the thought as the code that finally ran has it."""
     text = render(
         "rf_align",
-        context=context_text(problem),
+        context=format_context(problem),
         thought=node.thought or "(none was written down)",
         source=node.trained.candidate.annotated_source,
     )
@@ -164,7 +164,7 @@ def verify_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
     """Asks how well the reward fits the task, as a number: from thought and code alone, as published."""
     text = render(
         "rf_verify",
-        context=context_text(problem),
+        context=format_context(problem),
         thought=node.thought or "(none)",
         source=node.trained.candidate.annotated_source,
     )

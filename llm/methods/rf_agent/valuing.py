@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from llm.errors import MethodError, explain_missing_score
 from llm.judges.panel import UNDECIDED, Comparison, bradley_terry, comparisons
-from llm.methods.rf_agent.actions import score_text
+from llm.methods.rf_agent.actions import format_score
 from llm.methods.rf_agent.tree import Node
 from llm.records import Judge, Outcome, Pick, Request
 from llm.steps import outcome_named
@@ -34,7 +34,7 @@ class ByMetric:
         for node in root.below():
             if node.trained.rts is None:
                 raise MethodError(explain_missing_score(node.id, "use RF-Agent with a judge"))
-            node.score, node.verdicts = node.trained.rts, [score_text(node.trained)]
+            node.score, node.verdicts = node.trained.rts, [format_score(node.trained)]
         yield from ()
 
     def winner(self, root: Node) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from llm.judges import model
 from llm.methods.eureka import feedback_prompt
-from llm.methods.revolve import ByScore, breeding_prompt
+from llm.methods.revolve import ByScore, make_breeding_prompt
 from llm.methods.scaling import read_groups
 from llm.offline import NOTICE, answer
 from llm.offline.syntax_tree import Program
@@ -57,7 +57,7 @@ def test_answers_with_the_same_words_are_equivalent():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_mutant_keeps_most_of_its_parent(seed):
-    said = answer(breeding_prompt(PROBLEM, [outcome("1-1", FAST)], ByScore(), False), seed)
+    said = answer(make_breeding_prompt(PROBLEM, [outcome("1-1", FAST)], ByScore(), False), seed)
     child = Program.parse(re.search(r"```python\n(.*)```", said, re.DOTALL)[1])
     assert said.startswith(NOTICE) and child.source != FAST
     assert set(child.components()) & {"progress_reward", "actions_cost"}
@@ -69,7 +69,7 @@ def test_a_child_of_two_has_what_the_second_cares_about(seed):
         "-0.1 * torch.sum(torch.square(actions), dim=-1)", "0.5 * root_states[:, 2]"
     )
     second = second.replace("potentials, prev_potentials, actions", "potentials, prev_potentials, root_states")
-    said = answer(breeding_prompt(PROBLEM, [outcome("1-1", LAZY), outcome("1-2", second)], ByScore(), False), seed)
+    said = answer(make_breeding_prompt(PROBLEM, [outcome("1-1", LAZY), outcome("1-2", second)], ByScore(), False), seed)
     child = Program.parse(re.search(r"```python\n(.*)```", said, re.DOTALL)[1])
     assert "effort_cost" in child.components() and len(child.components()) >= 2
 

@@ -1,7 +1,7 @@
 import random
 
 from llm.feedback import Feedback, describe_prompt
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.offline.reading import Row, read, sections, trace
 from llm.records import Ask, Write
 from tests.llm.experiment import PROBLEM, Experiment, row
@@ -45,7 +45,7 @@ def test_it_finds_both_programs_of_a_describe_prompt():
 def test_a_trace_survives_being_written_and_read():
     rng = random.Random(1)
     rows = {name: row(*(rng.uniform(-9, 9) for _ in range(10))) for name in ("a", "b_cost")}
-    found = trace(trace_text(rows))
+    found = trace(format_trace(rows))
     assert list(found) == ["a", "b_cost"]
     assert found["a"].mean == float(f"{rows['a']['mean']:.4g}")
 

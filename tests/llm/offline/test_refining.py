@@ -9,10 +9,10 @@ from llm.offline.refining import (
     STRATEGIES,
     Search,
     adjust_by_trace,
-    away_from_rejected,
     emphasise_goal,
+    emphasise_goal_or_balance,
     enrich,
-    goal_or_balance,
+    leave_rejected,
     meaning,
     refine,
     restructure,
@@ -120,7 +120,7 @@ def test_what_is_negligible_is_dropped():
 def test_it_goes_further_where_best_and_worst_differ():
     rejected = Example(PREFERRED, rows(ahead=0.2, posture=2.0, effort=0.2))
     search = searching(rows(ahead=2.0, posture=0.2, effort=0.2), rejected)
-    away_from_rejected(search)
+    leave_rejected(search)
     assert weight(search, "ahead") > 3.0
     assert weight(search, "posture") < 0.3
 
@@ -173,7 +173,7 @@ def test_when_episodes_end_early_staying_up_is_rewarded_more():
     seen = set()
     for seed in range(40):
         search = searching(rows(ahead=1.0, posture=0.4, effort=0.2, episode_length=300.0), seed=seed)
-        goal_or_balance(search)
+        emphasise_goal_or_balance(search)
         added = [n for n in search.program.components() if n.startswith(("alive", "upright"))]
         seen.add("alive" if added else "posture" if weight(search, "posture") > 0.5 else "goal")
     assert seen == {"alive", "posture", "goal"}
@@ -182,7 +182,7 @@ def test_when_episodes_end_early_staying_up_is_rewarded_more():
 def test_when_episodes_last_only_the_goal_is_emphasised():
     for seed in range(40):
         search = searching(rows(ahead=1.0, posture=0.4, effort=0.2, episode_length="1000"), seed=seed)
-        goal_or_balance(search)
+        emphasise_goal_or_balance(search)
         assert weight(search, "posture") == 0.4
         assert not [n for n in search.program.components() if n.startswith("alive")]
 
@@ -191,7 +191,7 @@ def test_what_the_judge_speaks_of_counts_more():
     silent = searching(rows(ahead=1.0, posture=0.4, effort=0.2), seed=3)
     spoken = searching(rows(ahead=1.0, posture=0.4, effort=0.2), seed=3, said="It falls.")
     for search in (silent, spoken):
-        away_from_rejected(search)
+        leave_rejected(search)
     assert weight(spoken, "posture") == pytest.approx(1.5 * weight(silent, "posture"), rel=0.02)
     assert weight(spoken, "ahead") == weight(silent, "ahead")
 

@@ -44,7 +44,7 @@ TRACES = {
 def node(name, source, parent, score):
     outcome = Outcome(Candidate(name, source), True, trace=TRACES[source], metric_trace=row(0.0, score), rts=score)
     made = Node(outcome, "a thought", parent, score=score)
-    made.verdicts = [actions.score_text(outcome)]
+    made.verdicts = [actions.format_score(outcome)]
     parent.children.append(made)
     return made
 

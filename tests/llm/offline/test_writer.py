@@ -6,7 +6,7 @@ import random
 import pytest
 
 from llm import extract
-from llm.messages import first_prompt, trace_text
+from llm.messages import first_prompt, format_trace
 from llm.offline import NOTICE, OfflineWriter, answer
 from llm.offline.drafting import draft
 from llm.offline.quantities import derive
@@ -131,8 +131,8 @@ def test_it_says_what_changed_between_two_programs():
     before = {"x": row(1.0, 2.0), "episode_length": row(10.0, 40.0)}
     after = {"x": row(3.0, 4.0), "episode_length": row(10.0, 90.0)}
     text = (
-        f"# Earlier reward function\n```python\n{earlier}```\nReward trace:\n{trace_text(before)}\n"
-        f"# Later reward function\n```python\n{later}```\nReward trace:\n{trace_text(after)}\n"
+        f"# Earlier reward function\n```python\n{earlier}```\nReward trace:\n{format_trace(before)}\n"
+        f"# Later reward function\n```python\n{later}```\nReward trace:\n{format_trace(after)}\n"
     )
     said = answer([{"role": "user", "content": text}], 0)
     assert "adds `z`" in said and "drops `y`" in said and "x from 2 to 4" in said

@@ -3,7 +3,7 @@
 import pytest
 
 from llm.errors import MethodError
-from llm.methods.rda.analysis import cascade_failures, read_analysis, scores_any, summarise, summary_text
+from llm.methods.rda.analysis import cascade_failures, format_summary, read_analysis, scores_any, summarise
 from llm.methods.rda.subtasks import read_subtasks, revise_subtasks
 from llm.offline import OfflineWriter
 from llm.records import (
@@ -210,6 +210,6 @@ def test_several_looks_are_averaged_and_their_reasons_counted():
     found = [read_analysis(t, 2) for t in (good, bad, bad)]
     summary = summarise(Outcome(Candidate("1-1", ""), True), found)
     assert summary.scores == (1, pytest.approx(0.5 / 3)) and summary.score == pytest.approx((1 + 0.5 / 3) / 2)
-    assert summary_text(summary, ("stand: up", "run: far")) == (
+    assert format_summary(summary, ("stand: up", "run: far")) == (
         "Mean score of all subtasks: 0.58. Done: 1.\n- Subtask 2 (run: far) scores 0.17: it falls (2 times); it limps"
     )

@@ -9,11 +9,11 @@ from llm import replay
 from llm.errors import ReplayMismatch
 from llm.methods import METHODS
 from llm.methods.rda.analysis import (
+    format_summary,
     list_worded_differently,
     merge_failures,
     read_analysis,
     summarise,
-    summary_text,
 )
 from llm.offline import OfflineWriter
 from llm.offline.reading import read_text
@@ -35,7 +35,7 @@ def test_failures_that_mean_the_same_are_merged_by_the_model():
     summary = summarise(Outcome(Candidate("1-1", ""), True), [read_analysis(look, 1) for look in looks])
     assert list_worded_differently(summary) == {1: list(REASONS)}
     merged = merge_failures(summary, "Subtask 1: falls [1, 3]\n**Subtask 1**: drags a leg [2]")
-    assert summary_text(merged, ("stand",)).endswith("scores 0.00: falls (2 times); drags a leg")
+    assert format_summary(merged, ("stand",)).endswith("scores 0.00: falls (2 times); drags a leg")
     for unusable in ("They are alike.", "Subtask 1: falls [1, 3]", "Subtask 1: falls [1, 3, 4]\nSubtask 1: drags [2]"):
         assert merge_failures(summary, unusable) == summary, "each reason in one group, or nothing is merged"
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from llm.errors import MethodError
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.records import (
     Ask,
     Choose,
@@ -198,7 +198,7 @@ def test_without_analysis_it_is_eureka_with_warm_starts():
     for best, request in zip(bests, experiment.of(Write)[1:], strict=False):
         assert f"Task score: {best.rts:.4g} (more is better)" in text(request)
         assert "ubtask" not in text(request)
-        told = trace_text({"task_score": best.metric_trace}).strip()
+        told = format_trace({"task_score": best.metric_trace}).strip()
         assert told in text(request) and "near zero, rewrite it from scratch" in text(request)  # as Eureka is
     assert experiment.winner == max(bests, key=lambda o: o.rts).candidate.id
 

@@ -8,7 +8,7 @@ from llm.answer_writer import write
 from llm.backend import Reply
 from llm.forms import find_form
 from llm.judges import model as model_judge
-from llm.methods.scaling import choose_by_vote, pair_prompt, reflection_prompt
+from llm.methods.scaling import choose_by_vote, make_pair_prompt, reflection_prompt
 from llm.records import (
     Ask,
     Candidate,
@@ -76,7 +76,7 @@ def test_programs_vote_by_what_they_print_and_silent_ones_stand_alone():
 
 def test_a_pair_holds_both_answers_and_nothing_of_their_scores():
     good, bad = answer(1, "5", rts=0.875309), answer(2, "6", rts=0.125309)
-    text = str(pair_prompt(ANSWER, good, bad))
+    text = str(make_pair_prompt(ANSWER, good, bad))
     assert "Number 1." in text and "Number 2." in text and "5309" not in text
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from llm.answer_writer import write
 from llm.feedback import Feedback, Round, write_prompt
-from llm.methods.icpl import different_prompt
+from llm.methods.icpl import make_different_prompt
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Run, Train, Write
 from llm.shortening import Conversation, shorten
 from tests.llm.experiment import Experiment
@@ -69,7 +69,7 @@ def test_what_it_can_do_without_goes_first():
 
 def test_first_answers_may_be_asked_for_one_after_another():
     first = [answer(1, "$1$").candidate, answer(2, "$2$").candidate]
-    wanted = different_prompt(ANSWER, first)
+    wanted = make_different_prompt(ANSWER, first)
     text = wanted.messages[1]["content"]
     assert (
         "## Number 1\n\n## Final answer\n\n$1$" in text and len(wanted.optional) == 2 and "# Now: a different" in text

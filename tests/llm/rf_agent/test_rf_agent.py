@@ -6,7 +6,7 @@ from itertools import groupby
 
 import pytest
 
-from llm.messages import trace_text
+from llm.messages import format_trace
 from llm.methods import METHODS
 from llm.records import Ask, Candidate, Choose, Judge, Pick, Train, Write
 from tests.llm.experiment import HIDDEN_SCORES, Experiment, prompts
@@ -209,7 +209,7 @@ def test_each_action_shows_its_nodes_with_thought_code_trace_and_score(finished_
                 name = sources[re.search(r"```python\n(.*?)\n```", section, re.DOTALL)[1]]
                 assert restated[name] in section
                 assert f"Task score: {everyone[name].rts:.4g} (more is better)" in section
-                assert trace_text({"task_score": everyone[name].metric_trace}) in section
+                assert format_trace({"task_score": everyone[name].metric_trace}) in section
             titles = list(nodes)
             assert titles.count("Parent reward function") == 1
             if move in ("another structure", "other parameters"):

@@ -13,7 +13,7 @@ from django.contrib.staticfiles import finders
 
 from llm import records, writer
 from llm.judges import model as model_judge
-from llm.messages import values_text
+from llm.messages import format_components
 from llm.prompts import render
 from simulation.rollout import read_rollout
 from webapp.experiments import events, loop, request_results
@@ -136,7 +136,7 @@ def format_values(file: Path | None, count: int) -> str:
     text = render(
         "values",
         count=count,
-        values=values_text({name: series[steps].tolist() for name, series in rollout.components.items()}),
+        values=format_components({name: series[steps].tolist() for name, series in rollout.components.items()}),
         began=f"Between a moment and the one before it, an episode restarted: {', '.join(began)}." if began else "",
     )
     return f"\n\n{text.rstrip()}"
