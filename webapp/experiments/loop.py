@@ -44,9 +44,9 @@ def start(experiment: Experiment) -> bool:
     if row.status != Experiment.Status.DRAFT:
         return False
     known = methods.METHODS.get(row.method)
-    revision = known.revision if known else 1
+    revision, title = (known.revision, known.title) if known else (1, row.method)
     update_fields(row, experiment, status=Experiment.Status.RUNNING, started_at=read_now(), revision=revision)
-    events.emit(row, "started", f"{row.method} on {row.task}: K={row.k}, N={row.n}, judge {row.judge}", public=True)
+    events.emit(row, "started", f"{title} on {row.task}, K={row.k}, N={row.n}. {row.judge_info.title} judges.", public=True)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
 
