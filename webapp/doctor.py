@@ -224,14 +224,16 @@ def examine_address() -> Iterator[Finding]:
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         yield fail(f"{settings.SITE_URL} does not answer: {error}", advice)
         return
-    if live.status_code != 200 or "version" not in live.text:
+    try:
+        version = str(live.json()["version"])
+    except (ValueError, KeyError, TypeError):
+        version = ""
+    if live.status_code != 200 or not version:
         yield fail(f"what answers at {settings.SITE_URL} is not Prefine", advice)
     elif page.status_code == 400:
         yield fail(f"{settings.SITE_URL} refuses its own name", "add it to PREFINE_HOSTS where the site runs")
-    elif live.json()["version"] != settings.VERSION:
-        yield warn(
-            f"{settings.SITE_URL} runs {live.json()['version']}, this is {settings.VERSION}", "upgrade the older"
-        )
+    elif version != settings.VERSION:
+        yield warn(f"{settings.SITE_URL} runs {version}, this is {settings.VERSION}", "upgrade the older")
     else:
         yield ok(settings.SITE_URL)
 

@@ -1,11 +1,13 @@
 """The doctor finds planted faults, and no others."""
 
+import functools
 import resource
 import subprocess
 import sys
 from collections import namedtuple
 from datetime import UTC, datetime, timedelta
 
+import httpx2
 import pytest
 from django.db import connection
 
@@ -102,6 +104,54 @@ def test_clock_disk_and_memory(db, monkeypatch, data):
     for free, state in ((5e8, "fail"), (2e9, "warn"), (5e10, "ok")):
         monkeypatch.setattr(doctor, "read_free_memory", lambda free=free: int(free))
         assert {finding.state for finding in doctor.examine_memory()} == {state}
+
+
+@pytest.mark.parametrize(
+    ("live", "page_status", "state", "said"),
+    [
+        ('{"version": "%s"}', 200, "ok", "https://prefine.example.org"),
+        ('{"version": "%s"}', 400, "fail", "refuses its own name"),
+        ('{"version": "0.0.1"}', 200, "warn", "runs 0.0.1"),
+        ("<h1>A shop, version 3</h1>", 200, "fail", "is not Prefine"),
+        ("[]", 200, "fail", "is not Prefine"),
+    ],
+)
+def test_the_address_is_asked_whose_it_is(monkeypatch, settings, live, page_status, state, said):
+    def answer(request):
+        if request.url.path == "/health/live":
+            return httpx2.Response(200, text=live.replace("%s", settings.VERSION))
+        return httpx2.Response(page_status)
+
+    settings.SITE_URL = "https://prefine.example.org"
+    client = functools.partial(httpx2.Client, transport=httpx2.MockTransport(answer))
+    monkeypatch.setattr(doctor.httpx2, "Client", client)
+    [finding] = doctor.examine_address()
+    assert finding.state == state and said in finding.text
+
+
+def test_a_site_for_others_needs_tls_and_a_second_factor(settings, data):
+    settings.SITE_URL, settings.DEBUG, settings.SECURE, settings.REQUIRE_2FA = (
+        "http://lab.example.org",
+        False,
+        False,
+        False,
+    )
+    assert [finding.text for finding in doctor.examine_secrets()] == [
+        "the site is reached without TLS",
+        "staff sign in with a password alone",
+    ]
+    settings.SECURE = settings.REQUIRE_2FA = True
+    assert list(doctor.examine_secrets()) == []
+    settings.SITE_URL, settings.SECURE, settings.REQUIRE_2FA = "http://localhost:8000", False, False
+    assert list(doctor.examine_secrets()) == []
+
+
+def test_prompts_of_ones_own_need_a_model(monkeypatch, settings):
+    monkeypatch.setattr(doctor.prompts, "read_own", lambda: {"write": "Write a reward."})
+    settings.MODEL_BASE_URL, settings.LOCAL_MODEL = "", ""
+    assert [finding.state for finding in doctor.examine_prompts()] == ["ok", "warn"]
+    settings.MODEL_BASE_URL = "http://127.0.0.1:9/v1"
+    assert [finding.state for finding in doctor.examine_prompts()] == ["ok"]
 
 
 def test_a_scratch_folder_that_no_training_has_made_yet_is_no_fault(settings, data):
