@@ -46,7 +46,8 @@ def start(experiment: Experiment) -> bool:
     known = methods.METHODS.get(row.method)
     revision, title = (known.revision, known.title) if known else (1, row.method)
     update_fields(row, experiment, status=Experiment.Status.RUNNING, started_at=read_now(), revision=revision)
-    events.emit(row, "started", f"{title} on {row.task}, K={row.k}, N={row.n}. {row.judge_info.title} judges.", public=True)
+    plan = f"{title} on {row.task}, K={row.k}, N={row.n}. {row.judge_info.title} judges."
+    events.emit(row, "started", plan, public=True)
     jobs.add(row, Job.Kind.ADVANCE)
     return True
 
