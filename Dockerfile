@@ -31,9 +31,14 @@ RUN ./prefine install \
     && if [ -n "$EXTRA_REQUIREMENTS" ]; then /opt/venv/bin/pip install -r "$EXTRA_REQUIREMENTS"; fi \
     && { /opt/venv/bin/python -m compileall -qq /opt/venv/lib || true; }
 
+# Readable to the user of the containers, also where the checkout was made under a umask that keeps others out.
+FROM base AS source
+COPY . .
+RUN chmod -R a+rX .
+
 FROM base
 COPY --from=packages /opt/venv /opt/venv
-COPY . .
+COPY --from=source /opt/prefine .
 ENV PATH=/opt/venv/bin:$PATH \
     PREFINE_DATA=/data \
     PREFINE_STATIC=/opt/prefine-static \

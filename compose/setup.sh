@@ -22,6 +22,7 @@ read_secret() { cat "secrets/$1"; }
 if [ ! -e .env ]; then
   sed -e "s/prefine\.example\.org/$1/" -e "s/you@example\.org/$2/" compose/.env.example >.env
 fi
+chmod a+r compose/Caddyfile # the proxy reads it as another user, too
 mkdir -p secrets
 keep admin_password "$(draw 12)"
 keep secret_key "$(draw 48)"

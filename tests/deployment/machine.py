@@ -100,6 +100,7 @@ class Machine:
     def copy_source(self) -> None:
         """The checkout, and what the images of other programs need."""
         copy_checkout(self.source)
+        run(["chmod", "-R", "go-rwx", str(self.source)])  # as under umask 077
         stand_ins = self.source / "tests/deployment/stand_ins"
         for name in ("caddy", "weed"):
             shutil.copy(Path(sys.executable).with_name(name), stand_ins / name)

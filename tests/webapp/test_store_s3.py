@@ -11,6 +11,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -91,20 +92,18 @@ class TestRefusals:
 
     def test_an_address_that_has_expired_or_is_not_signed_opens_nothing(self, s3_server: int, s3_store: str) -> None:
         """Prefine gives out none; a store that answered them would show everybody its files."""
-        bucket, other = read_address(s3_store).bucket, connect(s3_server)
-        other.put_object(Bucket=bucket, Key="clips/a.mp4", Body=b"a film")
-
-        def sign(seconds: int) -> str:
-            return other.generate_presigned_url("get_object", {"Bucket": bucket, "Key": "clips/a.mp4"}, seconds)
-
-        with urlopen(sign(60), timeout=60) as answer:
+        place = {"Bucket": read_address(s3_store).bucket, "Key": "clips/a.mp4"}
+        with closing(connect(s3_server)) as other:
+            other.put_object(**place, Body=b"a film")
+            valid, expired = (other.generate_presigned_url("get_object", place, seconds) for seconds in (60, 1))
+        with urlopen(valid, timeout=60) as answer:
             assert answer.read() == b"a film"
-        expired = sign(1)
         time.sleep(2.1)
         for address in (expired, expired.partition("?")[0]):
             with pytest.raises(HTTPError) as refused:
                 urlopen(address, timeout=60)
-            assert refused.value.code == 403
+            with refused.value:
+                assert refused.value.code == 403
 
     def test_old_versions_are_not_accepted(self, s3_server: int, s3_store: str) -> None:
         """What a person's erasure deletes would stay as an old version."""

@@ -187,7 +187,9 @@ class Crowd:
             left, right = await self.find_truth(token)
             said = compare(left, right, noise, rng, (left, right), 60.0)
             key = {"first": "ArrowLeft", "second": "ArrowRight", "equal": "ArrowDown", "skip": "ArrowUp"}[said]
-            self.shown.setdefault(address, []).append(token)
+            shown = self.shown.setdefault(address, [])
+            if shown[-1:] != [token]:  # a key on a pair that is about to go is ignored, and pressed again
+                shown.append(token)
             await page.keyboard.press(key)
 
     def note_answers(self, request: Any) -> None:
