@@ -94,7 +94,7 @@ def measure_row(count: int) -> str:
         made.append(Request(kind=kind, fingerprint=fingerprint, payload=payload, result=result, **shared))
     Request.objects.bulk_create(made, batch_size=500)
     made.clear()
-    read, saved = time_work(partial(revisions.read_answered, experiment))
+    read, saved = time_work(partial(revisions.read_answers, experiment))
     assert len(saved) == count
     whole, _ = time_work(partial(loop.advance, experiment))
     experiment.refresh_from_db()

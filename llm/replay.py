@@ -56,7 +56,7 @@ class Saved:
     result: Any
     """The result in the form of result_to_json."""
     meaning: Mapping[str, Any] | None = None
-    """As records.meaning gives it; None where a record of an earlier version does not hold it."""
+    """As records.meaning gives it; None where it is not at hand, or where a record of an earlier version lacks it."""
     version: str = ""
     """The version of Prefine that asked; empty where it was not written down."""
 
@@ -98,14 +98,16 @@ def advance(
     *,
     strict: bool = True,
     find: Callable[[int, int, Request], Saved | None] | None = None,
+    read_meaning: Callable[[Saved], Mapping[str, Any]] | None = None,
 ) -> Open | Finished:
     """Run the method from its start, feed it what is saved, stop at the first step with an unanswered request.
 
     A saved answer must be to the request that the method makes at its step: where `strict`, to the letter; else with
     the same meaning, and the steps whose words differ are in the result. `find` is given step, position and request of
-    each that has no answer, and may know one from elsewhere. Raises ReplayMismatch where a saved answer is to something
-    else, ValueError for an unknown method or option, MethodError when it asks for more candidates to be tried than its
-    budget, and what the method itself raises.
+    each that has no answer, and may know one from elsewhere. `read_meaning` gives the meaning of an answer that does
+    not hold it, and is asked only where the words differ: equal words mean the same. Raises ReplayMismatch where a
+    saved answer is to something else, ValueError for an unknown method or option, MethodError when it asks for more
+    candidates to be tried than its budget, and what the method itself raises.
     """
     found = find_method(method)
     chosen = found.settings(options or {})
@@ -120,7 +122,7 @@ def advance(
         while True:
             requests = tuple(yielded) if isinstance(yielded, list) else (yielded,)
             answers = _answers(step, requests, waiting.pop(step, {}), find)
-            if not _check_words(step, requests, answers, chosen, strict):
+            if not _check_words(step, requests, answers, chosen, strict, read_meaning):
                 differs.append(step)
             missing = tuple(p for p in range(len(requests)) if p not in answers)
             tried = sum(len(request.candidates) for request in requests if isinstance(request, (Train, Run)))
@@ -154,7 +156,12 @@ def _answers(
 
 
 def _check_words(
-    step: int, requests: Sequence[Request], answers: Mapping[int, Saved], options: Mapping[str, Any], strict: bool
+    step: int,
+    requests: Sequence[Request],
+    answers: Mapping[int, Saved],
+    options: Mapping[str, Any],
+    strict: bool,
+    read_meaning: Callable[[Saved], Mapping[str, Any]] | None,
 ) -> bool:
     """Whether what is saved of a step was asked in today's words. Raises ReplayMismatch where it answers something
     else, or, where `strict`, was asked in other words.
@@ -170,10 +177,14 @@ def _check_words(
         if row.kind != kind:
             raise ReplayMismatch(f"step {step}: the method asks for {kind}, but the saved request is {row.kind}")
         data = payload(request)
-        if row.meaning is not None and (asked := meaning(kind, data)) != row.meaning:
-            other = describe_differences(asked, row.meaning)
+        in_same_words = bool(row.fingerprint) and row.fingerprint == digest(kind, data, options)
+        saved = row.meaning
+        if saved is None and read_meaning and not in_same_words:
+            saved = read_meaning(row)
+        if saved is not None and (asked := meaning(kind, data)) != saved:
+            other = describe_differences(asked, saved)
             raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved: {other}")
-        if row.fingerprint and row.fingerprint != digest(kind, data, options):
+        if row.fingerprint and not in_same_words:
             same = False
             if strict:
                 raise ReplayMismatch(f"step {step} ({kind}): the method now asks in other words than was saved")

@@ -186,10 +186,11 @@ def advance(experiment: Experiment) -> None:
                 experiment.seed,
                 experiment.k,
                 experiment.n,
-                revisions.read_answered(experiment),
+                revisions.read_answers(experiment),
                 experiment.options,
                 strict=False,
                 find=pool.take_over,
+                read_meaning=revisions.MeaningReader(experiment).read,
             )
             _follow_revision(experiment, state)
             if isinstance(state, replay.Finished):

@@ -24,13 +24,36 @@ REWRITTEN = "Today's flow tries what was written here in another way; it was wri
 
 
 def read_answered(experiment: Experiment) -> list[Saved]:
-    """The answered requests, for a replay."""
+    """The answered requests, for a record."""
+    return [build_saved(row) for row in experiment.requests.filter(status=Request.Status.DONE)]
+
+
+def read_answers(experiment: Experiment) -> list[Saved]:
+    """The answered requests without their meanings, for a replay.
+
+    Meanings are read from prompts, which are most of what an experiment holds; most replays need none of them.
+    """
     done = experiment.requests.filter(status=Request.Status.DONE)
-    columns = ("step", "slot", "kind", "fingerprint", "result", "payload", "version")
+    columns = ("step", "slot", "kind", "fingerprint", "result", "version")
     return [
-        Saved(step, slot, kind, fingerprint, result, meaning(kind, asked), version)
-        for step, slot, kind, fingerprint, result, asked, version in done.values_list(*columns)
+        Saved(step, slot, kind, fingerprint, result, version=version)
+        for step, slot, kind, fingerprint, result, version in done.values_list(*columns)
     ]
+
+
+class MeaningReader:
+    """Reads what the answers that `read_answers` gave are about: all at the first that is asked for."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.payloads: dict[tuple[int, int], Any] = {}
+
+    def read(self, saved: Saved) -> dict[str, Any]:
+        if not self.payloads:
+            done = self.experiment.requests.filter(status=Request.Status.DONE)
+            rows = done.values_list("step", "slot", "payload")
+            self.payloads = {(step, slot): asked for step, slot, asked in rows}
+        return meaning(saved.kind, self.payloads[saved.step, saved.position])
 
 
 def read_set_aside(experiment: Experiment) -> list[Saved]:
