@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
 
+from llm.replay import Saved
 from tests.webapp.fake_workers import (
     advance,
     create_experiment,
@@ -19,7 +21,7 @@ from tests.webapp.fake_workers import (
     start_experiment,
 )
 from webapp import reaper
-from webapp.experiments import execute, leases, loop, progress, request_results
+from webapp.experiments import execute, leases, loop, progress, request_results, revisions
 from webapp.experiments.management.commands.run_experiment import format_status
 from webapp.experiments.models import Experiment, Job, Request
 
@@ -49,6 +51,22 @@ class TestPlayed:
         assert row.winner is not None and row.winner.key == "3-3"
         assert [i.difference != "" for i in row.iterations.all()] == [False, True, False]
         assert row.iterations.get(number=2).candidates.first().parent.key == "1-3"
+
+    def test_prompts_are_read_again_only_where_todays_words_differ(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        asked: list[str] = []
+        read = revisions.MeaningReader.read
+
+        def note(reader: revisions.MeaningReader, saved: Saved) -> dict[str, Any]:
+            asked.append(saved.kind)
+            return read(reader, saved)
+
+        monkeypatch.setattr(revisions.MeaningReader, "read", note)
+        row = start_experiment(n=2)
+        do_work(row, until="Train")
+        assert asked == []
+        row.requests.filter(kind="Write").update(fingerprint="of other words")
+        advance(row)
+        assert asked == ["Write"] and row.status == Experiment.Status.RUNNING
 
     def test_starting_twice_starts_once(self) -> None:
         row = create_experiment()
