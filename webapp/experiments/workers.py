@@ -22,8 +22,6 @@ from webapp.experiments.protocol import PROTOCOL
 LOOK_SECONDS = 2.0
 IDLE_SECONDS = 60.0
 """How often a worker looks whether it is to stop, when nothing is written."""
-BLIND_SECONDS = 5.0
-"""The same on PostgreSQL, which does not say whether something was written."""
 REMEMBERED = timedelta(days=2)
 """Rows of workers that ended longer ago are deleted."""
 
@@ -84,7 +82,7 @@ class Heartbeat:
         self._worker, self._finish = worker, finish
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
-        self._schedule, self._beaten_at = PollSchedule(BLIND_SECONDS), time.monotonic()
+        self._schedule, self._beaten_at = PollSchedule(), time.monotonic()
 
     def start(self) -> None:
         self._thread.start()
