@@ -104,6 +104,7 @@ class Machine:
         stand_ins = self.source / "tests/deployment/stand_ins"
         for name in ("caddy", "weed"):
             shutil.copy(Path(sys.executable).with_name(name), stand_ins / name)
+        run(["chmod", "-R", "a+rX", str(stand_ins)])
 
     def build(self) -> None:
         """All images, while the network is still that of this machine."""
