@@ -50,8 +50,6 @@ STEPS: tuple[Callable[[], object], ...] = (
 TICK_SECONDS = 1.0
 IDLE_SECONDS = 60.0
 """How often everything is looked at when nothing is written and nothing waits for its time."""
-BLIND_SECONDS = 5.0
-"""The same on PostgreSQL, which does not say whether something was written."""
 
 
 def list_waiting() -> tuple[QuerySet[Any], ...]:

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 CONNECTION_ERRORS = (OperationalError, InterfaceError)
 """Raised while a database shuts down, starts, or is locked for too long."""
 PAUSE_SECONDS = 0.5
+BLIND_SECONDS = 5.0
+"""How often an idle process looks on PostgreSQL, which does not say whether something was written."""
 T = TypeVar("T")
 
 
@@ -43,7 +45,7 @@ def retry_while_away(action: Callable[[], T]) -> T:
 
 
 def try_while_away(action: Callable[[], T]) -> T | None:
-    """As `retry_while_away`, but log the last connection error and return None, which replaces no exception in hand."""
+    """As `retry_while_away`, but log the last connection error and return None: another error is being handled."""
     try:
         return retry_while_away(action)
     except CONNECTION_ERRORS:

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from webapp.base.database import PollSchedule, read_now
+from webapp.base.database import BLIND_SECONDS, PollSchedule, read_now
 from webapp.experiments import judges
 from webapp.experiments.kinds import JUDGED_KINDS
 from webapp.experiments.models import Experiment, PairSession, Request
@@ -33,8 +33,6 @@ log = logging.getLogger(__name__)
 TICK_SECONDS = 2.0
 IDLE_SECONDS = 60.0
 """How often everything is checked when nothing is written to the database."""
-BLIND_SECONDS = 5.0
-"""The same on PostgreSQL, which does not say whether something was written."""
 SEND_TIMEOUT = timedelta(minutes=5)
 """After this time a notifier that has not recorded a result is taken for dead, and another sends the notice."""
 RETRY_DELAYS = tuple(timedelta(minutes=minutes) for minutes in (1, 5, 30, 120, 480))
@@ -233,7 +231,7 @@ def _record_failure(notice: Notice, error: Exception) -> None:
 
 def run(stop: threading.Event) -> None:
     """Run until `stop` is set. If the database is away, try again."""
-    watch = PollSchedule(blind_seconds=BLIND_SECONDS)
+    watch = PollSchedule(BLIND_SECONDS)
     while not stop.wait(TICK_SECONDS):
         if not watch.is_due():
             continue

@@ -12,7 +12,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 from webapp import reaper
 from webapp.archive import retention
 from webapp.base.commands import PrefineCommand
-from webapp.base.database import PollSchedule
+from webapp.base.database import BLIND_SECONDS, PollSchedule
 from webapp.base.private_files import write_private_files
 from webapp.notices import notifier
 
@@ -48,7 +48,7 @@ class Command(PrefineCommand):
         else:
             for thread in threads:
                 thread.start()
-        watch = PollSchedule(reaper.BLIND_SECONDS)
+        watch = PollSchedule(BLIND_SECONDS)
         while True:
             if watch.is_due():
                 tick_and_rest(watch)
