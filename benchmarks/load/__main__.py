@@ -40,6 +40,7 @@ def main() -> None:
     parser.add_argument("--waiting-seconds", type=float, default=20.0, help="for which everybody waits")
     parser.add_argument("--undo-seconds", type=int, default=10, help="how long a vote can be taken back")
     parser.add_argument("--web", type=int, default=1, help="web processes")
+    parser.add_argument("--bucket", action="store_true", help="keep files in an object store, not in a folder")
     options = parser.parse_args()
     if options.people % options.experiments:
         parser.error("--people must be a multiple of --experiments")
@@ -52,7 +53,13 @@ def main() -> None:
         options.waiting_seconds,
     )
     undo = {"PREFINE_UNDO_SECONDS": str(options.undo_seconds)}
-    setup = Setup(web=options.web, left_out=LEFT_OUT, worker_niceness=WORKER_NICENESS, environment=undo)
+    setup = Setup(
+        web=options.web,
+        left_out=LEFT_OUT,
+        worker_niceness=WORKER_NICENESS,
+        bucket=options.bucket,
+        environment=undo,
+    )
     with tempfile.TemporaryDirectory() as folder, start_site(Path(folder), setup) as site:
         result = asyncio.run(Crowd(site, sizes).run())
     print(f"\n{machine('django', 'uvicorn')}; {sizes.people} people in {sizes.experiments} experiments\n")
