@@ -55,7 +55,9 @@ class Run:
         for begun in range(0, kills, BATCH):
             if not self.cut_off:
                 draw = random.Random(f"{self.seed} {begun}")
-                self.killer = Killer(self.site, link, min(BATCH, kills - begun), draw)
+                count = min(BATCH, kills - begun)
+                print(f"... kills {begun + 1} to {begun + count} of {kills}", flush=True)
+                self.killer = Killer(self.site, link, count, draw)
                 await self.play("kills", self.killer.run(), self.killer.kills)
         for name in scenarios:
             if not self.cut_off:
