@@ -9,6 +9,7 @@ from simulation.catalog import AnyPreset, TaskInfo
 
 SESSIONS = {49: 7, 150: 10, 1500: 15, 15_000: 30}
 """Labels in all -> the sessions in which they are asked for."""
+FEW_ANSWERS = 100
 ASKED_UNTIL = 0.5
 """Share of the training by which the last planned session is held; then the policy alone learns on."""
 TRUTHS = ("reward", "metric")
@@ -34,7 +35,9 @@ class Method:
     scaled: bool
     """Whether the learned reward is divided by its running deviation; SAC scales returns itself."""
     unlabelled: int = 0
-    """Pairs without answers, for each label, that the reward model learns from with its own answers."""
+    """Pairs without answers, for each label, that the reward model learns from with its own answers
+    (`count_unlabelled`).
+    """
     crops: int = 0
     """Crops of each labelled pair that the reward model learns from in place of the pair; 0: from the pair itself."""
     hybrid: float = 0.0
@@ -69,6 +72,11 @@ METHODS = {
         Method("rl_vlm_f", "RL-VLM-F (2024)", "sac", "uniform", 100, 50, scaled=False),
     )
 }
+
+
+def count_unlabelled(method: Method, budget: int) -> int:
+    """Pairs without answers for each label: ten times as many where answers are few, as in SURF's scripts."""
+    return method.unlabelled * (10 if budget <= FEW_ANSWERS else 1)
 
 
 def warn_of_late_metric(info: TaskInfo, truth: str, segment: int) -> str:

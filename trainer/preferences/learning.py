@@ -30,7 +30,7 @@ from trainer.collect import Horizon
 from trainer.experience import Newest
 from trainer.learner import Learner, mixed_precision
 from trainer.normalizer import RunningNormalizer
-from trainer.preferences.algorithms import METHODS, Method, Preferences, derive_seed
+from trainer.preferences.algorithms import METHODS, Method, Preferences, count_unlabelled, derive_seed
 from trainer.preferences.denoising import make_discriminator
 from trainer.preferences.entropy import ParticleEntropy
 from trainer.preferences.labels import Labels, Unlabelled
@@ -81,7 +81,7 @@ class PreferenceTraining:
         self._model = RewardModel(inputs - known, drawn, device, mixed, bool(known))
         last = [METHODS[one.method].last_episodes for one in self.settings]
         self._segments = SegmentReservoir(
-            inputs, self._worlds, steps, preset.horizon, last, self.seeds, device, pose_size
+            inputs, self._worlds, steps, preset.horizon, last, self.seeds, device, pose_size, info.episode_steps
         )
         warm = [METHODS[one.method].warm_start for one in self.settings]
         self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device, warm)
@@ -395,5 +395,6 @@ class PreferenceTraining:
         """Pairs of a row without answers, drawn at random from its pool."""
         labels, seed = len(self._labels[row]), derive_seed("unlabelled", self.seeds[row], len(self.sessions[row]))
         segments = self._read(row, self._segments.pool(row))
-        pairs = draw_pairs(len(segments), method.unlabelled * labels, torch.Generator().manual_seed(seed))
+        count = count_unlabelled(method, self.settings[row].budget) * labels
+        pairs = draw_pairs(len(segments), count, torch.Generator().manual_seed(seed))
         return Unlabelled(segments.inputs, segments.valid, pairs, crops=self.settings[row].segment > 0)

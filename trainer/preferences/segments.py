@@ -25,6 +25,8 @@ RECORDED_WORLDS = 16
 STEPS_KEPT = 51_200
 """Of each row, about: 1 024 segments of 50 steps. Whole episodes: LEAST_PLACES of them at least."""
 LEAST_PLACES = 100
+EPISODES_KEPT = 100
+"""Whole episodes, however long, that a row keeps of which only the last ones count: the most that a method asks for."""
 RECENT = 10
 """Episodes whose mean return the teacher's thresholds follow (B-Pref, section 3.2)."""
 
@@ -46,9 +48,11 @@ class Segments:
         return len(self.inputs)
 
 
-def places(steps: int) -> int:
-    """C: how many segments of `steps` steps a row keeps."""
-    return max(LEAST_PLACES, STEPS_KEPT // steps)
+def places(steps: int, longest: int = 0) -> int:
+    """C: how many segments of `steps` steps a row keeps. `longest`: steps of the longest episode, of which it keeps
+    EPISODES_KEPT.
+    """
+    return max(LEAST_PLACES, STEPS_KEPT // steps, EPISODES_KEPT * -(-longest // steps))
 
 
 class SegmentReservoir:
@@ -64,11 +68,14 @@ class SegmentReservoir:
         seeds: Sequence[int],
         device: torch.device | str = "cpu",
         pose_size: int = 0,
+        longest: int = 0,
     ) -> None:
         """`last_episodes`, of each row: n, or None for all; `features`: F; `worlds`: W; `horizon`: the largest T;
-        `pose_size`: P.
+        `pose_size`: P; `longest`: steps of the longest episode. The rows of a training are alike in whether only their
+        last episodes count.
         """
-        rows, count = len(seeds), places(steps)
+        rows = len(seeds)
+        count = places(steps, longest if any(last is not None for last in last_episodes) else 0)
         self._features = features
         self.steps, self.last_episodes = steps, list(last_episodes)
         self.device = torch.device(device)

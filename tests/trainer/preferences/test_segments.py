@@ -9,8 +9,8 @@ from trainer.preferences.segments import SegmentReservoir, places
 pytestmark = pytest.mark.slow
 
 
-def reservoir(steps=4, worlds=1, horizon=6, last=(None,), seeds=(1,)):
-    return SegmentReservoir(1, worlds, steps, horizon, last, seeds)
+def reservoir(steps=4, worlds=1, horizon=6, last=(None,), seeds=(1,), longest=0):
+    return SegmentReservoir(1, worlds, steps, horizon, last, seeds, longest=longest)
 
 
 def play(kept, lengths, horizon=6, counts=None, truth=lambda step: 1.0):
@@ -120,3 +120,13 @@ def test_rows_do_not_mix_and_go_on_from_a_saved_state():
 
 def test_a_row_keeps_a_thousand_short_segments_or_a_hundred_episodes():
     assert (places(50), places(1000)) == (1024, 100)
+    assert (places(50, 1000), places(50, 500), places(300, 500)) == (2000, 1024, 200), "PEBBLE's last 100 episodes"
+
+
+def test_all_segments_of_the_last_episodes_are_kept_however_long_these_are(monkeypatch):
+    for name, value in {"STEPS_KEPT": 0, "LEAST_PLACES": 5, "EPISODES_KEPT": 3}.items():
+        monkeypatch.setattr(segments, name, value)
+    kept = play(reservoir(steps=2, last=(3,), horizon=8, longest=8), [8] * 5, horizon=8)
+    assert sorted(segment[0] for segment in contents(kept)) == list(range(17, 41, 2))
+    every = play(reservoir(steps=2, horizon=8, longest=8), [8] * 5, horizon=8)
+    assert len(contents(every)) == 5, "a sample of all episodes needs no more places"
