@@ -20,7 +20,7 @@ class Worlds:
     def __init__(self, task: str, worlds: int, reward_scale: float) -> None:
         self.env = Environment(task, worlds=worlds)
         self.env.reset()
-        self._reward = compile_reward(catalog.reference_reward(task), task)
+        self._reward = compile_reward(catalog.read_reference_reward(task), task)
         self._scale = reward_scale
 
     def step(self, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -39,7 +39,7 @@ class Sb3Worlds(Sb3VecEnv):
     render_mode = None
 
     def __init__(self, task: str, worlds: int, reward_scale: float) -> None:
-        info = catalog.task(task)
+        info = catalog.get_task(task)
         self._worlds = Worlds(task, worlds, reward_scale)
         observations = gymnasium.spaces.Box(-np.inf, np.inf, (info.num_obs,), np.float32)
         super().__init__(worlds, observations, gymnasium.spaces.Box(-1.0, 1.0, (info.num_actions,), np.float32))

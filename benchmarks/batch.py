@@ -14,7 +14,7 @@ from typing import Any
 
 from simulation import catalog
 from trainer import launch
-from trainer.commands.train import training_line
+from trainer.commands.train import format_training
 from trainer.records import CandidateResult, TrainJob, read_progress, read_result, resolve_preset
 
 AT_ONCE = 240
@@ -72,7 +72,7 @@ class Trainings:
         process = launch.train(folder, job, die_with_parent=True)
         try:
             while not _has_ended(process):
-                print(f"{done}; {len(batch)} of {self.task}: {training_line(read_progress(folder))}", flush=True)
+                print(f"{done}; {len(batch)} of {self.task}: {format_training(read_progress(folder))}", flush=True)
         finally:
             launch.stop(process)
         result = read_result(folder)
@@ -87,7 +87,7 @@ class Trainings:
     def _key(self, training: Training) -> str:
         """A name of the training, which changes with the values of the preset."""
         preset = resolve_preset(TrainJob(self.task, (training.source,), self.preset, overrides=self.overrides))
-        return _digest([self.task, asdict(preset), catalog.task(self.task).revision, asdict(training)])
+        return _digest([self.task, asdict(preset), catalog.get_task(self.task).revision, asdict(training)])
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:

@@ -46,7 +46,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.bridge", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--task", default="Ant", choices=list(catalog.tasks()))
+    parser.add_argument("--task", default="Ant", choices=list(catalog.list_tasks()))
     parser.add_argument("--worlds", nargs="+", type=int, default=[64, 512, 4096])
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.machine import machine
 from simulation import catalog
 from simulation.names import find_name, match_name
-from trainer.commands.train import duration
+from trainer.commands.train import format_duration
 from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
@@ -116,7 +116,7 @@ def section(command: list[str], name: str) -> tuple[str, bool]:
     printed, failure = run(command, name)
     source = find_source(name).read_text()
     text = failure or (ast.get_docstring(ast.parse(source)) or "").split("\n")[0]
-    took = f"{as_called(command)}{duration(time.monotonic() - began)}, load {load:.1f} when it began"
+    took = f"{as_called(command)}{format_duration(time.monotonic() - began)}, load {load:.1f} when it began"
     return f"\n## {name}\n\n{text}\n{took}.\n\n{printed.strip()}\n", not failure
 
 
@@ -167,7 +167,7 @@ def run_benchmarks(chosen: list[str], tasks: list[str], rest: list[str], path: P
         before = last_time(command, path.parent)
         known = f"it took {before} last time" if before else "how long it takes is not known here yet"
         print(
-            f"\n## {name}\n\n{number} of {len(steps)}, after {duration(time.monotonic() - began)}; {known}\n",
+            f"\n## {name}\n\n{number} of {len(steps)}, after {format_duration(time.monotonic() - began)}; {known}\n",
             flush=True,
         )
         text, fine = section(command, name)

@@ -27,7 +27,7 @@ from benchmarks.machine import machine
 from benchmarks.published import references
 from simulation import catalog
 from trainer import launch
-from trainer.commands.train import duration, training_line
+from trainer.commands.train import format_duration, format_training
 from trainer.evaluation import evaluate
 from trainer.records import CandidateResult, TrainJob, read_progress, read_result, resolve_preset
 
@@ -77,7 +77,7 @@ def folder_of(job: TrainJob, data: Path) -> Path:
 def list_files(task: str) -> list[Path]:
     """What a task is made of: its model, code and info, and what these include or import of other tasks and robots."""
     folder = catalog.find_folder(task)
-    waiting = [folder / catalog.task(task).model_file, *(folder / name for name in CODE)]
+    waiting = [folder / catalog.get_task(task).model_file, *(folder / name for name in CODE)]
     found: set[Path] = set()
     while waiting:
         file = waiting.pop()
@@ -103,7 +103,7 @@ def train(job: TrainJob, data: Path) -> list[Run]:
         process = launch.train(folder, job, die_with_parent=True)
         try:
             while process.poll() is None:
-                print_progress(f"{job.task}: {training_line(read_progress(folder))}")
+                print_progress(f"{job.task}: {format_training(read_progress(folder))}")
                 wait(process)
         except KeyboardInterrupt:
             launch.stop(process)
@@ -130,7 +130,7 @@ def evaluate_seed(folder: Path, seed: int, candidate: CandidateResult, seconds: 
 
 def difference(task: str, preset_name: str) -> str:
     """Caveats for comparing a score here with a printed one."""
-    presets = catalog.task(task).presets
+    presets = catalog.get_task(task).presets
     budget = f"{presets[preset_name].samples / 1e6:.3g} million samples"
     if "paper" in presets:
         budget += f", the paper preset has {presets['paper'].samples / 1e6:.3g}"
@@ -180,16 +180,16 @@ def print_progress(line: str) -> None:
 
 def main() -> None:
     """Train what is missing and print the table, a row as soon as it is known."""
-    tasks = list(catalog.tasks())
+    tasks = list(catalog.list_tasks())
     parser = argparse.ArgumentParser(prog="python -m benchmarks.competence", description=__doc__.splitlines()[0])
-    scored = [name for name, info in catalog.tasks().items() if info.metric is not None]
+    scored = [name for name, info in catalog.list_tasks().items() if info.metric is not None]
     parser.add_argument("--tasks", nargs="+", default=scored, choices=tasks, metavar="TASK", help="all with a metric")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--preset", help="by default long where a task has one, quick elsewhere")
     parser.add_argument("--sparse", action="store_true", help="under the sparse reward, where a task has one")
     parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and reuse those that are there")
     options = parser.parse_args()
-    find_reward = catalog.read_sparse_reward if options.sparse else catalog.reference_reward
+    find_reward = catalog.read_sparse_reward if options.sparse else catalog.read_reference_reward
     wanted = [task for task in options.tasks if find_reward(task)]
     print(
         f"{'Sparse' if options.sparse else 'Human-written'} rewards, {machine()}. RTS and last interval: means over the"
@@ -204,10 +204,10 @@ def main() -> None:
     for done, task in enumerate(wanted):
         seeds = tuple(dict.fromkeys(options.seeds))
         sources = (find_reward(task),) * len(seeds)
-        preset = options.preset or ("long" if "long" in catalog.task(task).presets else "quick")
+        preset = options.preset or ("long" if "long" in catalog.get_task(task).presets else "quick")
         job = TrainJob(task, sources, preset, seeds=seeds, film_at=(100,))
         print(row(task, preset, train(job, options.data)), flush=True)
-        print_progress(f"{done + 1} of {len(wanted)} tasks in {duration(time.monotonic() - began)}")
+        print_progress(f"{done + 1} of {len(wanted)} tasks in {format_duration(time.monotonic() - began)}")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def main() -> None:
         prog="python -m benchmarks.contact_sheet", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("file", type=Path)
-    parser.add_argument("--tasks", nargs="+", default=list(catalog.tasks()), choices=list(catalog.tasks()))
+    parser.add_argument("--tasks", nargs="+", default=list(catalog.list_tasks()), choices=list(catalog.list_tasks()))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for number, task in enumerate(arguments.tasks):

@@ -22,7 +22,7 @@ from llm.methods.icpl import icpl
 from llm.offline import OfflineWriter
 from llm.records import Candidate, Outcome, Problem, Write
 from simulation import catalog
-from simulation.rollout_statistics import state_statistics
+from simulation.rollout_statistics import compute_state_statistics
 from trainer import launch
 from trainer.records import TrainJob, read_result
 
@@ -39,8 +39,8 @@ class Round:
 
 def first_candidates(task: str, k: int, seed: int, diverse: bool) -> tuple[Candidate, ...]:
     """The candidates of the method's first round, before training."""
-    info = catalog.task(task)
-    problem = Problem(info.name, info.description, catalog.observation_source(task), info.inputs)
+    info = catalog.get_task(task)
+    problem = Problem(info.name, info.description, catalog.read_observation_source(task), info.inputs)
     steps: Any = icpl(problem, random.Random(seed), k, 1, diverse=diverse)
     request = next(steps)
     while isinstance(request, Write):
@@ -63,7 +63,7 @@ def train_candidates(task: str, candidates: Sequence[Candidate], seed: int, over
         found = []
         for index, (candidate, gave) in enumerate(zip(candidates, result.candidates, strict=True)):
             film = folder / "rollouts" / f"{index}-100.npz"
-            states = state_statistics(film) if gave.ok else {}
+            states = compute_state_statistics(film) if gave.ok else {}
             found.append(Outcome(candidate, gave.ok, gave.reason, rts=gave.rts, states=states))
     return found
 

@@ -26,7 +26,7 @@ from simulation.rollout import Rollout
 
 def random_rollout(task: str) -> Rollout:
     """A clip's length of one world under random actions."""
-    info = catalog.task(task)
+    info = catalog.get_task(task)
     steps = round(info.clip_seconds / info.control_dt)
     env = Environment(task, worlds=1, seed=0)
     env.reset()
@@ -44,7 +44,7 @@ def random_rollout(task: str) -> Rollout:
 
 def measure(task: str, folder: Path) -> tuple[float, float, float]:
     """Frames rendered per second, seconds to encode a clip, megabytes of the clip."""
-    rollout, count = random_rollout(task), round(catalog.task(task).clip_seconds * RATE)
+    rollout, count = random_rollout(task), round(catalog.get_task(task).clip_seconds * RATE)
     renderer = RolloutRenderer(task)
     next(renderer.frames(rollout, count, RATE))  # the first frame compiles shaders
     start = time.process_time()
@@ -66,7 +66,7 @@ def children_seconds() -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.filming", description=__doc__.splitlines()[0])
-    parser.add_argument("--tasks", nargs="+", default=list(catalog.tasks()), choices=list(catalog.tasks()))
+    parser.add_argument("--tasks", nargs="+", default=list(catalog.list_tasks()), choices=list(catalog.list_tasks()))
     tasks = parser.parse_args().tasks
     heads = (f"task ({WIDTH}x{HEIGHT}, {RATE} frames/s)", "rendered, frames/s", "encode a clip, s", "clip, MB")
     print(f"{machine()}\n\n| {' | '.join(heads)} |")

@@ -79,7 +79,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.gpu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tasks", nargs="+", default=list(catalog.tasks()), choices=list(catalog.tasks()))
+    parser.add_argument("--tasks", nargs="+", default=list(catalog.list_tasks()), choices=list(catalog.list_tasks()))
     parser.add_argument("--worlds", nargs="+", type=int, default=list(WORLDS))
     parser.add_argument("--steps", type=int, default=400, help="physics steps")
     arguments = parser.parse_args()
@@ -93,7 +93,7 @@ def main() -> int:
     print("|---|---:|---:|---:|---:|---:|")
     for task in arguments.tasks:
         for worlds in arguments.worlds:
-            peer = testspeed(mujoco_models.physics_model(task), worlds, arguments.steps)
+            peer = testspeed(mujoco_models.build_physics_model(task), worlds, arguments.steps)
             bare, whole = ours(task, worlds, arguments.steps)
             print(f"| {task} | {worlds} | {peer:,.0f} | {bare:,.0f} | {whole:,.0f} | {bare / peer:.2f} |", flush=True)
     return 0

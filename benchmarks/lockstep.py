@@ -34,7 +34,7 @@ WAYS = {
 
 def speed(task: str, runs: int, candidates: int, processes: int, seconds: float) -> float:
     """Samples per second of several runs at once, measured from when all of them train."""
-    source = catalog.reference_reward(task)
+    source = catalog.read_reference_reward(task)
     job = TrainJob(task, (source,) * candidates, overrides=ENDLESS, film_at=(), processes=processes)
     with tempfile.TemporaryDirectory(prefix="prefine-bench-") as folder:
         folders = [Path(folder, str(index)) for index in range(runs)]
@@ -52,7 +52,7 @@ def speed(task: str, runs: int, candidates: int, processes: int, seconds: float)
 
 def whole(task: str, candidates: int) -> float:
     """Seconds from the start of a whole quick run of several candidates to its result."""
-    source = catalog.reference_reward(task)
+    source = catalog.read_reference_reward(task)
     with tempfile.TemporaryDirectory(prefix="prefine-bench-") as folder:
         begin = time.perf_counter()
         launch.train(Path(folder), TrainJob(task, (source,) * candidates, film_at=()), die_with_parent=True).wait()
@@ -72,7 +72,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lockstep", description=__doc__)
     parser.add_argument("--seconds", type=float, default=10.0, help="per way and round")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.tasks()))
+    parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.list_tasks()))
     parser.add_argument("--whole", action="store_true", help="also whole runs from start to result: some minutes more")
     options = parser.parse_args()
     print(machine())

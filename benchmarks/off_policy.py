@@ -37,7 +37,7 @@ Iterations = tuple[int, Iterator[None]]
 
 def read_preset(task: str) -> SacPreset:
     """The task's settings."""
-    preset = catalog.preset(task, PRESET)
+    preset = catalog.get_preset(task, PRESET)
     assert isinstance(preset, SacPreset)
     return preset
 
@@ -48,14 +48,14 @@ def ours(task: str) -> Iterations:
     from simulation.noise import SharedNoise
     from simulation.rewards.contract import compile_reward
     from trainer.collect import Collector
-    from trainer.learner import mixed_precision
+    from trainer.learner import has_mixed_precision
     from trainer.sac import SAC
     from trainer.scoring import Scorer
 
-    info, preset = catalog.task(task), read_preset(task)
+    info, preset = catalog.get_task(task), read_preset(task)
     env = Environment(task, worlds=preset.worlds)
-    collector = Collector(env, [Scorer(compile_reward(catalog.reference_reward(task), task))])
-    learner = SAC(info.num_obs, info.num_actions, preset, [0], mixed_precision())
+    collector = Collector(env, [Scorer(compile_reward(catalog.read_reference_reward(task), task))])
+    learner = SAC(info.num_obs, info.num_actions, preset, [0], has_mixed_precision())
     shared = SharedNoise([0])
 
     def go_on() -> Iterator[None]:
@@ -170,7 +170,7 @@ def print_table(task: str, rounds: int, seconds: float) -> None:
 
 def main() -> None:
     """Print a table for each task."""
-    scored = [name for name, info in catalog.tasks().items() if PRESET in info.presets]
+    scored = [name for name, info in catalog.list_tasks().items() if PRESET in info.presets]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.off_policy", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--tasks", nargs="+", default=["BallBalance"], choices=scored)
     parser.add_argument("--seconds", type=float, default=5.0, help="per contender and round")

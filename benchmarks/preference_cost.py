@@ -48,7 +48,7 @@ def make_job(options: argparse.Namespace, queries: int, outside: bool) -> TrainJ
     """One policy that learns from answers."""
     preset, overrides = choose_preset(options.task, METHODS[options.baseline].algorithm, options.iterations)
     wanted = Preferences(options.baseline, queries, outside=outside)
-    source = catalog.reference_reward(options.task)
+    source = catalog.read_reference_reward(options.task)
     return TrainJob(options.task, (source,), preset, overrides=overrides, film_at=(), preferences=(wanted,))
 
 

@@ -71,17 +71,17 @@ class Row:
 def list_parts(task: str, baselines: Sequence[str], truths: Sequence[str]) -> list[Part]:
     """Every job of the table, the references first."""
     algorithms = sorted({METHODS[name].algorithm for name in baselines})
-    known = [truth for truth in truths if truth != "metric" or catalog.task(task).metric]
+    known = [truth for truth in truths if truth != "metric" or catalog.get_task(task).metric]
     references = [Part(algorithm, source) for algorithm in algorithms for source in FROM]
     return references + [Part(name, truth) for name in baselines for truth in known]
 
 
 def choose_preset(task: str, algorithm: str, iterations: int | None) -> tuple[str, dict[str, float]]:
     """The settings of an algorithm by name, and what is replaced in them."""
-    presets, quick = catalog.task(task).presets, catalog.preset(task, "quick")
+    presets, quick = catalog.get_task(task).presets, catalog.get_preset(task, "quick")
     name, changed = "quick" if algorithm == "ppo" else "quick-sac", {}
     if name not in presets:
-        stand_in = asdict(catalog.preset("Cartpole", name))
+        stand_in = asdict(catalog.get_preset("Cartpole", name))
         stand_in["iterations"] = quick.samples // (stand_in["worlds"] * stand_in["horizon"])
         name, changed = "paper-sac", stand_in
     return name, changed | ({"iterations": iterations} if iterations else {})
@@ -97,7 +97,7 @@ def make_job(task: str, part: Part, options: argparse.Namespace) -> TrainJob:
     seeds = tuple(seed for _ in wanted for seed in options.seeds)
     return TrainJob(
         task,
-        (catalog.reference_reward(task),) * len(seeds),
+        (catalog.read_reference_reward(task),) * len(seeds),
         preset,
         overrides=overrides,
         film_at=(),

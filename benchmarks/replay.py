@@ -37,8 +37,8 @@ Row = tuple[str, str, Any, Any]
 
 def problem() -> records.Problem:
     """The texts that prompts are made of."""
-    info = catalog.task(TASK)
-    return records.Problem(TASK, info.description, catalog.observation_source(TASK), info.inputs)
+    info = catalog.get_task(TASK)
+    return records.Problem(TASK, info.description, catalog.read_observation_source(TASK), info.inputs)
 
 
 def programs() -> Iterator[str]:

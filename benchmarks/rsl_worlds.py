@@ -16,7 +16,7 @@ class RslWorlds(RslVecEnv):
     """For rsl_rl."""
 
     def __init__(self, task: str, worlds: int, reward_scale: float) -> None:
-        info = catalog.task(task)
+        info = catalog.get_task(task)
         self._worlds = Worlds(task, worlds, reward_scale)
         self.num_envs, self.num_actions = worlds, info.num_actions
         self.max_episode_length = info.episode_steps

@@ -64,7 +64,7 @@ def list_sources(task: str) -> dict[str, str]:
         name: f'{HEADER}    total = {expression}\n    return total, {{"total_of_{number}": total}}\n'
         for number, (name, expression) in enumerate(CARTPOLE.items())
     }
-    return {"human reference": catalog.reference_reward(task), **others}
+    return {"human reference": catalog.read_reference_reward(task), **others}
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def print_table(task: str, runs: list[Run]) -> None:
     """Means over the seeds, with the smallest and the largest of the last part."""
     preset, overrides = PRESETS[task]
     samples = resolve_preset(TrainJob(task, (), preset, overrides=overrides)).samples
-    print(f"\n{task}: {catalog.task(task).metric}, of the human reward; {samples:,} samples each\n")
+    print(f"\n{task}: {catalog.get_task(task).metric}, of the human reward; {samples:,} samples each\n")
     parts = " | ".join(f"{100 * (part + 1) // PARTS}%" for part in range(PARTS))
     print(
         f"| K | experience | seeds | {parts} | last, each seed | last, all K | reward a step, last | s | processor s |"

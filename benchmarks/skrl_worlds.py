@@ -29,7 +29,7 @@ class SkrlWorlds(Wrapper):
     """The worlds in skrl's interface; with several worlds skrl itself resets nothing."""
 
     def __init__(self, task: str, worlds: int, reward_scale: float) -> None:
-        info = catalog.task(task)
+        info = catalog.get_task(task)
         observations, actions = (gymnasium.spaces.Box(-1.0, 1.0, (size,)) for size in (info.num_obs, info.num_actions))
         about = {"device": "cpu", "num_envs": worlds, "observation_space": observations, "action_space": actions}
         super().__init__(SimpleNamespace(**about))
@@ -94,7 +94,7 @@ class Value(DeterministicMixin, Model):
 
 def train(task: str, mixed: bool) -> Iterator[None]:
     """An iteration of collecting and learning per step of the generator."""
-    preset = catalog.preset(task, "quick")
+    preset = catalog.get_preset(task, "quick")
     assert isinstance(preset, Preset)
     env = SkrlWorlds(task, preset.worlds, preset.reward_scale)
     spaces = {"observation_space": env.observation_space, "action_space": env.action_space, "device": "cpu"}

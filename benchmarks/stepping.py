@@ -44,7 +44,7 @@ class Ours:
     def __init__(self, task: str, worlds: int, threads: int) -> None:
         self.env = Environment(task, worlds=worlds, seed=0, threads=threads)
         self.physics = CpuPhysics(self.env.model, worlds, self.env.info.substeps, self.env._task.fields, threads)
-        self.scorer = Scorer(compile_reward(catalog.reference_reward(task), task))
+        self.scorer = Scorer(compile_reward(catalog.read_reference_reward(task), task))
         self.start = self.env.state_dict()
         generator = torch.Generator().manual_seed(1)
         self.actions = torch.rand(STEPS, worlds, self.env.info.num_actions, generator=generator) * 2 - 1
@@ -188,7 +188,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.stepping", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tasks", nargs="+", choices=list(catalog.tasks()), help="default: Ant; with --best all")
+    parser.add_argument("--tasks", nargs="+", choices=list(catalog.list_tasks()), help="default: Ant; with --best all")
     parser.add_argument("--best", nargs="+", type=int, metavar="WORLDS", help="the best of these batch sizes")
     parser.add_argument("--worlds", type=int, default=512)
     parser.add_argument("--threads", type=int, default=0, help="physics threads; 0 = one per core")
@@ -196,7 +196,9 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     if arguments.best:
-        best_sizes(arguments.tasks or list(catalog.tasks()), arguments.best, arguments.threads or 1, arguments.rounds)
+        best_sizes(
+            arguments.tasks or list(catalog.list_tasks()), arguments.best, arguments.threads or 1, arguments.rounds
+        )
         return
     threads = arguments.threads or len(os.sched_getaffinity(0))
     print(
@@ -205,7 +207,7 @@ def main() -> None:
     print(f"{STEPS} control steps. The physics settings of gymnasium and envpool are their own.")
     for task in arguments.tasks or ["Ant"]:
         rates = measure_rates(task, arguments.worlds, threads, arguments.rounds)
-        step, substeps = mujoco_models.physics_model(task).opt.timestep, catalog.task(task).substeps
+        step, substeps = mujoco_models.build_physics_model(task).opt.timestep, catalog.get_task(task).substeps
         said = " ".join([f"{task}, {step * 1000:.2f} ms x {substeps} a control step.", *list_absent(task, *LIBRARIES)])
         print(f"\n{said}\n\n{table(rates)}", flush=True)
 

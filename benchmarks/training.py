@@ -52,7 +52,7 @@ NEEDS = {
 
 def find_quick(task: str) -> Preset:
     """The task's quick preset, which is one of PPO."""
-    preset = catalog.preset(task, "quick")
+    preset = catalog.get_preset(task, "quick")
     assert isinstance(preset, Preset)
     return preset
 
@@ -63,16 +63,16 @@ def ours(task: str, mixed: bool = True) -> Iterator[None]:
     from simulation.noise import SharedNoise
     from simulation.rewards.contract import compile_reward
     from trainer.collect import Collector
-    from trainer.learner import mixed_precision
+    from trainer.learner import has_mixed_precision
     from trainer.networks import NetworkShape
     from trainer.ppo import PPO
     from trainer.scoring import Scorer
 
-    info, preset = catalog.task(task), find_quick(task)
+    info, preset = catalog.get_task(task), find_quick(task)
     env = Environment(task, worlds=preset.worlds)
-    collector = Collector(env, [Scorer(compile_reward(catalog.reference_reward(task), task))])
+    collector = Collector(env, [Scorer(compile_reward(catalog.read_reference_reward(task), task))])
     shape = NetworkShape(info.num_obs, info.num_actions, preset.hidden, preset.activation)
-    ppo = PPO(shape, preset, [0], mixed_precision=mixed and mixed_precision())
+    ppo = PPO(shape, preset, [0], mixed_precision=mixed and has_mixed_precision())
     shared = SharedNoise([0])
     while True:
         noise = shared.normal(preset.horizon, preset.worlds, info.num_actions)
@@ -221,14 +221,14 @@ def in_a_process(
 def main() -> None:
     """Print both tables of every task."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.training", description=__doc__)
-    parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.tasks()))
+    parser.add_argument("--tasks", nargs="+", default=["Ant"], choices=list(catalog.list_tasks()))
     parser.add_argument("--seconds", type=float, default=8.0, help="per contender and round")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=CONTENDERS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.only:
         task = options.tasks[0]
-        samples = catalog.preset(task, "quick").states
+        samples = catalog.get_preset(task, "quick").states
         print(json.dumps(measure(globals()[options.only](task), samples, options.seconds)))
         return
     print(machine("stable-baselines3", "rsl-rl-lib", "skrl", "gymnasium"))
@@ -262,7 +262,7 @@ def tables(task: str, rounds: int, seconds: float) -> None:
         whole[LOCKSTEP].append(speed(task, 1, K, 0, seconds))
         if GYMNASIUM in present:
             whole[present[GYMNASIUM]].append(in_a_process(GYMNASIUM, task, seconds, cores)["wall"])
-    print(f"\n{task}, {catalog.preset(task, 'quick').worlds} worlds a candidate. {' '.join(sentences)}")
+    print(f"\n{task}, {catalog.get_preset(task, 'quick').worlds} worlds a candidate. {' '.join(sentences)}")
     print("\n| one core each | samples/s | samples/s of processor time | ours is faster by |")
     print("|---|---:|---:|---:|")
     best = statistics.median(r["processor"] for r in single["ours"])

@@ -23,7 +23,7 @@ from simulation.noise import SharedNoise
 from simulation.rewards.contract import compile_reward
 from trainer import checkpoint
 from trainer.collect import Collector
-from trainer.learner import learner_for
+from trainer.learner import make_learner
 from trainer.scoring import Scorer
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -68,14 +68,14 @@ class PushedStart:
 def train(task: str, path: Path, iterations: int, seed: int) -> None:
     """Train by the task's recipe; write the policy to `path`."""
     recipe = RECIPES[task]
-    info, preset = catalog.task(task), catalog.task(task).presets[recipe.preset]
+    info, preset = catalog.get_task(task), catalog.get_task(task).presets[recipe.preset]
     environment = Environment(task, preset.worlds, seed=seed)
     if recipe.push:
         environment._task.start = PushedStart(environment, recipe.push)
     environment.info = replace(info, episode_steps=EPISODE_STEPS)
     environment.reset()
     collector = Collector(environment, [Scorer(compile_reward(recipe.reward.read_text(), task))])
-    learner, noise = learner_for(info, preset, [seed], False, environment.device), SharedNoise([seed])
+    learner, noise = make_learner(info, preset, [seed], False, environment.device), SharedNoise([seed])
     began = time.monotonic()
     for iteration in range(1, iterations + 1):
         horizon = collector.collect(learner, noise.normal(preset.horizon, preset.worlds, info.num_actions))

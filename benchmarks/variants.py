@@ -44,7 +44,7 @@ NUMBERS = {
 
 def list_rewards(task: str) -> dict[str, str]:
     """Name -> source of a reward that a person might write."""
-    reference = catalog.reference_reward(task)
+    reference = catalog.read_reference_reward(task)
     if task not in NUMBERS:
         return {"human reference": reference}
     cost = float(NUMBERS[task]["COST"])
@@ -70,7 +70,7 @@ def train(task: str, seed: int, stays_up: bool) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         job = TrainJob(task, tuple(named.values()), seed=seed, film_at=(100,), warm=stays_up)
         if stays_up:
-            start = catalog.upright_policy(task, job.preset)
+            start = catalog.find_upright_policy(task, job.preset)
             assert start, f"{task} has no policy that stays up"
             shutil.copy(start, Path(folder, WARM))
         launch.train(Path(folder), job).wait()

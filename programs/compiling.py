@@ -94,7 +94,7 @@ def compile_cpp(
     command = [compiler, "-std=c++17", "-O2", "-pipe", *ways, "-w", "-I.", "-o", output, *files]
     ended = jail.run(
         command,
-        _compiler_permissions(compiler, build),
+        _make_permissions(compiler, build),
         build,
         folder / "empty",
         folder / "compile.out",
@@ -114,7 +114,7 @@ def compile_cpp(
     return shorten(ended.errors) or f"The compiler ended with status {ended.status}."
 
 
-def _compiler_permissions(compiler: str, build: Path) -> Permissions:
+def _make_permissions(compiler: str, build: Path) -> Permissions:
     return Permissions(
         COMPILE_CPU_SECONDS,
         COMPILE_MEMORY,

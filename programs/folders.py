@@ -17,7 +17,7 @@ NEW_SECONDS = 60.0
 
 
 @contextmanager
-def program_folder() -> Iterator[Path]:
+def lock_program_folder() -> Iterator[Path]:
     """An empty folder, locked while it is in use. The lock ends with its process, after a kill too."""
     with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
         folder = Path(name).resolve()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from programs.jailed_exec import request
+from programs.jailed_exec import make_request
 from programs.lock import Permissions
 from programs.records import JailError
 
@@ -54,7 +54,7 @@ def run(
     try:
         with stdin.open("rb") as source, stdout.open("wb") as sink, stderr.open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-I", "-B", "-c", start, request(permissions, command, theirs)],
+                [sys.executable, "-I", "-B", "-c", start, make_request(permissions, command, theirs)],
                 stdin=source,
                 stdout=sink,
                 stderr=errors,

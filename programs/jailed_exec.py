@@ -14,7 +14,7 @@ from programs.records import JailError
 EXIT_NOT_STARTED = 127
 
 
-def request(permissions: Permissions, command: list[str], status: int) -> str:
+def make_request(permissions: Permissions, command: list[str], status: int) -> str:
     """The argument of `main`. `status` is the descriptor that it reports on."""
     return json.dumps({"permissions": asdict(permissions), "command": command, "status": status})
 

@@ -46,7 +46,7 @@ def judge(
     if language not in LANGUAGES:
         raise ValueError(f"unknown language {language!r}; known: {', '.join(LANGUAGES)}")
     folders.remove_abandoned()
-    with folders.program_folder() as shared, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+    with folders.lock_program_folder() as shared, ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         built = build_harness(harness, language, shared)
         if built.checker and cases:
             _try_checker(built.checker, cases[0], shared)
@@ -64,7 +64,7 @@ def _judge_one(
 ) -> Report:
     if len(source.encode()) > SOURCE_BYTES:
         return Report(False, f"The program is longer than {SOURCE_BYTES >> 10} KB.")
-    with folders.program_folder() as folder:
+    with folders.lock_program_folder() as folder:
         stop_check()
         message = compile_program(folder, source, language, harness)
         if message:
@@ -81,7 +81,7 @@ def _run(case: Case, folder: Path, language: str, limits: Limits, harness: Built
     stdin.write_text(case.stdin)
     ended = _execute(folder / (SOURCES[language] if language != CPP else "program"), [], folder, stdin, stdout, limits)
     printed = stdout.read_bytes()
-    verdict, share, note = _verdict(ended, len(printed), limits), 0.0, ""
+    verdict, share, note = _name_verdict(ended, len(printed), limits), 0.0, ""
     if verdict == "ok" and harness.checker:
         verdict, share, note = _check(case, folder, harness.checker)
     elif verdict == "ok" and printed.split() != case.expected.encode().split():
@@ -144,7 +144,7 @@ def _run_checker(case: Case, folder: Path, checker: Path) -> tuple[float | None,
     return share, shorten(ended.errors)
 
 
-def _verdict(ended: jail.Ended, printed: int, limits: Limits) -> str:
+def _name_verdict(ended: jail.Ended, printed: int, limits: Limits) -> str:
     """How a run ended, before its output is looked at."""
     if ended.timed_out or ended.seconds > limits.cpu_seconds:
         return "time"
@@ -191,7 +191,7 @@ def grade_subtasks(report: Report, cases: Sequence[Case], points: Mapping[int, f
     return tuple(found)
 
 
-def share(subtasks: Sequence[Subtask]) -> float:
+def compute_share(subtasks: Sequence[Subtask]) -> float:
     """Points earned over points there are, in [0, 1]."""
     whole = sum(s.points for s in subtasks)
     return sum(s.earned for s in subtasks) / whole if whole else 0.0

@@ -65,10 +65,10 @@ def enter(permissions: Permissions) -> None:
         _limit(permissions)
         _drop_privileges()
         landlock.restrict(
-            _paths(permissions.readable),
-            _paths(permissions.writable),
+            _make_paths(permissions.readable),
+            _make_paths(permissions.writable),
             [Path("/dev/null")],
-            _paths(permissions.executable),
+            _make_paths(permissions.executable),
         )
         _filter(pyseccomp, READ_AND_RUN + (COMPILE if permissions.compiles else ""))
         _set_limit(resource.RLIMIT_AS, permissions.memory_bytes)  # last: this process may hold more already
@@ -76,7 +76,7 @@ def enter(permissions: Permissions) -> None:
         raise JailError(f"the jail could not be built: {error}") from error
 
 
-def _paths(names: Sequence[str]) -> list[Path]:
+def _make_paths(names: Sequence[str]) -> list[Path]:
     return [Path(name) for name in names]
 
 

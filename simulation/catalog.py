@@ -188,7 +188,7 @@ class TaskInfo:
 
 
 @cache
-def tasks() -> dict[str, TaskInfo]:
+def list_tasks() -> dict[str, TaskInfo]:
     """Every task by name: Prefine's in the order of their folders, then those of PREFINE_TASKS.
 
     A task of one's own that cannot be read is left out, and the log says why: the others go on.
@@ -209,7 +209,7 @@ def tasks() -> dict[str, TaskInfo]:
 def group_tasks() -> dict[str, list[str]]:
     """The names of all tasks by kind; those of PREFINE_TASKS come last."""
     groups: dict[str, list[str]] = {kind: [] for kind in KINDS}
-    for name, info in tasks().items():
+    for name, info in list_tasks().items():
         groups.setdefault(info.kind, []).append(name)
     return {kind: names for kind, names in groups.items() if names}
 
@@ -241,7 +241,7 @@ def read_own_info(folder: Path, known: Collection[str]) -> TaskInfo:
 
 def import_own_modules(name: str) -> None:
     """Import what a task outside this repository needs, for a process that cannot import it later."""
-    info = task(name)
+    info = get_task(name)
     if find_folder(name).parent != TASKS_FOLDER:
         for part in ("task", "observations"):
             importlib.import_module(f"simulation.tasks.{info.folder}.{part}")
@@ -256,25 +256,25 @@ def describe_failure(file: Path, error: Exception) -> str:
 
 def find_folder(name: str) -> Path:
     """The task's folder. Raises ValueError on an unknown task."""
-    folder = task(name).folder
+    folder = get_task(name).folder
     return next(path for path in (TASKS_FOLDER / folder, *(own / folder for own in OWN_FOLDERS)) if path.is_dir())
 
 
-def task(name: str) -> TaskInfo:
+def get_task(name: str) -> TaskInfo:
     """The task of this name. Raises ValueError naming the known ones."""
-    if name not in tasks():
-        raise ValueError(names.describe_unknown("task", name, tasks()))
-    return tasks()[name]
+    if name not in list_tasks():
+        raise ValueError(names.describe_unknown("task", name, list_tasks()))
+    return list_tasks()[name]
 
 
 def find_task_name(text: str) -> str:
     """The task's name that a person typed in any case. Raises ValueError naming the known ones."""
-    return names.find_name("task", text, tasks())
+    return names.find_name("task", text, list_tasks())
 
 
-def preset(task_name: str, preset_name: str) -> AnyPreset:
+def get_preset(task_name: str, preset_name: str) -> AnyPreset:
     """A task's preset. Raises ValueError naming the known ones."""
-    presets = task(task_name).presets
+    presets = get_task(task_name).presets
     if preset_name not in presets:
         raise ValueError(names.describe_unknown("preset", preset_name, presets, task_name))
     return presets[preset_name]
@@ -283,7 +283,7 @@ def preset(task_name: str, preset_name: str) -> AnyPreset:
 def find_preset_name(task_name: str, text: str, algorithm: str) -> str:
     """The name of a task's preset that a person typed in any case: quick with sac is quick-sac. Raises ValueError."""
     name = text if algorithm == "ppo" or text.lower().endswith(algorithm) else f"{text}-{algorithm}"
-    return names.find_name("preset", name, task(task_name).presets, task_name)
+    return names.find_name("preset", name, get_task(task_name).presets, task_name)
 
 
 def match_preset(task_name: str, preset_name: str, algorithm: str) -> str:
@@ -291,19 +291,19 @@ def match_preset(task_name: str, preset_name: str, algorithm: str) -> str:
     or if any algorithm will do ("").
     """
     own = f"{preset_name}-{algorithm}"
-    return own if own in task(task_name).presets else preset_name
+    return own if own in get_task(task_name).presets else preset_name
 
 
 def describe_presets() -> str:
     """Every task with its presets, a line each, for the help of commands."""
-    lines = [f"  {name:<20} {', '.join(info.presets)}" for name, info in tasks().items()]
+    lines = [f"  {name:<20} {', '.join(info.presets)}" for name, info in list_tasks().items()]
     return "\n".join(["tasks and their presets:", *lines])
 
 
-def upright_policy(name: str, preset: str) -> Path | None:
+def find_upright_policy(name: str, preset: str) -> Path | None:
     """The task's policy that stays up and does nothing else, if it has one that fits this preset's networks."""
     path = find_folder(name) / "upright.pt"
-    wanted, trained_with = task(name).presets.get(preset), task(name).presets.get("quick")
+    wanted, trained_with = get_task(name).presets.get(preset), get_task(name).presets.get("quick")
     if not (path.exists() and isinstance(wanted, Preset) and isinstance(trained_with, Preset)):
         return None
     same = (wanted.hidden, wanted.activation) == (trained_with.hidden, trained_with.activation)
@@ -312,19 +312,19 @@ def upright_policy(name: str, preset: str) -> Path | None:
 
 def list_upright_tasks() -> list[str]:
     """The tasks that have a policy that stays up."""
-    return [name for name in tasks() if upright_policy(name, "quick")]
+    return [name for name in list_tasks() if find_upright_policy(name, "quick")]
 
 
-def observation_source(name: str) -> str:
+def read_observation_source(name: str) -> str:
     """The text of the task's observations.py: what a language model is shown, and nothing more."""
     return (find_folder(name) / "observations.py").read_text()
 
 
-def success_source(name: str) -> str:
+def read_success_source(name: str) -> str:
     """The code of the task's success test, with all of the task that it calls and the constants that these read; empty
     where its metric is no success.
     """
-    if not (task(name).metric or "").startswith(SUCCESS):
+    if not (get_task(name).metric or "").startswith(SUCCESS):
         return ""
     body = _read_statements(find_folder(name) / "task.py")
     methods = {node.name: node for part in body for node in ast.walk(part) if isinstance(node, ast.FunctionDef)}
@@ -357,7 +357,7 @@ def _list_names(node: ast.Assign | ast.AnnAssign) -> set[str]:
     return {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
 
 
-def reference_reward(name: str) -> str:
+def read_reference_reward(name: str) -> str:
     """The human-written reward of the task, as a candidate's source."""
     return (find_folder(name) / "reference.py").read_text()
 

@@ -58,13 +58,13 @@ class Environment:
         device: torch.device | str = "cpu",
         start: StartPhysics | None = None,
     ) -> None:
-        self.info = catalog.task(task)
-        self.model = mujoco_models.physics_model(task)
+        self.info = catalog.get_task(task)
+        self.model = mujoco_models.build_physics_model(task)
         self.worlds, self.groups = worlds, groups
         self.device = torch.device(device)
         self._context = contextlib.nullcontext() if self.device.type == "cpu" else self.device
         self._threads = threads
-        self._start = start or choice.engine(str(device))
+        self._start = start or choice.find_engine(str(device))
         self._task = make_task(self.info, self.model)
         _move(self._task, self.device)
         seeds = [seed] * groups if isinstance(seed, int) else seed

@@ -61,7 +61,7 @@ def film(rollout_path: Path, clip: Path, renderers: dict[str, RolloutRenderer]) 
     be written. Earlier files stay untouched then.
     """
     rollout = read_rollout(rollout_path)
-    info = catalog.task(rollout.task)
+    info = catalog.get_task(rollout.task)
     if rollout.task not in renderers:
         renderers[rollout.task] = RolloutRenderer(rollout.task)
     count = _count_frames(rollout) if rollout.whole else round(info.clip_seconds * RATE)

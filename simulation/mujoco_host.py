@@ -29,7 +29,7 @@ class Host:
         device: str,
     ) -> None:
         derived = [name for name in fields if name not in ("qpos", "qvel")]
-        self._physics = choice.engine(device)(model, worlds, substeps, derived, threads)
+        self._physics = choice.find_engine(device)(model, worlds, substeps, derived, threads)
         self.engine = self._physics.engine
         self._on = self._physics.device
 

@@ -24,18 +24,18 @@ class ModelError(ValueError):
     """A task's model.xml cannot be used. The message names the file and its fault."""
 
 
-def model_path(task: str) -> Path:
+def get_model_path(task: str) -> Path:
     """The task's MJCF. Raises ValueError on an unknown task."""
-    return catalog.find_folder(task) / catalog.task(task).model_file
+    return catalog.find_folder(task) / catalog.get_task(task).model_file
 
 
-def visual_model(task: str) -> mujoco.MjModel:
-    """The model with its decoration: for filming. Same qpos as `physics_model`, other ids of bodies and geoms.
+def build_visual_model(task: str) -> mujoco.MjModel:
+    """The model with its decoration: for filming. Same qpos as `build_physics_model`, other ids of bodies and geoms.
 
     A model without a camera `track` gets one that sees its first body's robot from the side. Raises ModelError where
     MuJoCo cannot compile it.
     """
-    spec = _spec(task)
+    spec = _read_spec(task)
     model = _compile(spec, task)
     if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, CAMERA) >= 0:
         return model
@@ -43,13 +43,13 @@ def visual_model(task: str) -> mujoco.MjModel:
     return _compile(spec, task)
 
 
-def physics_model(task: str) -> mujoco.MjModel:
+def build_physics_model(task: str) -> mujoco.MjModel:
     """The model without decoration, lights and cameras, whose kinematics would be computed in every step.
 
     Raises ModelError where MuJoCo cannot compile it, or where its time step is not the task's control step over its
     substeps.
     """
-    info, spec = catalog.task(task), _spec(task)
+    info, spec = catalog.get_task(task), _read_spec(task)
     shown = [geom for geom in spec.geoms if geom.group == VISUAL_GROUP]
     meshes = {geom.meshname for geom in shown}
     for element in (*shown, *(body for body in spec.bodies if body.mocap), *spec.lights, *spec.cameras):
@@ -60,8 +60,8 @@ def physics_model(task: str) -> mujoco.MjModel:
     model = _compile(spec, task)
     if not math.isclose(model.opt.timestep * info.substeps, info.control_dt, rel_tol=1e-9):
         raise ModelError(
-            f"{model_path(task)}: time step {model.opt.timestep} s x {info.substeps} substeps is not the control step "
-            f"of {info.control_dt} s in info.py; change one of them"
+            f"{get_model_path(task)}: time step {model.opt.timestep} s x {info.substeps} substeps is not the control "
+            f"step of {info.control_dt} s in info.py; change one of them"
         )
     return model
 
@@ -84,9 +84,9 @@ def _add_camera(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
     )
 
 
-def _spec(task: str) -> mujoco.MjSpec:
+def _read_spec(task: str) -> mujoco.MjSpec:
     try:
-        return mujoco.MjSpec.from_file(str(model_path(task)))
+        return mujoco.MjSpec.from_file(str(get_model_path(task)))
     except ValueError as error:
         raise _make_model_error(task, error) from error
 
@@ -100,4 +100,4 @@ def _compile(spec: mujoco.MjSpec, task: str) -> mujoco.MjModel:
 
 def _make_model_error(task: str, error: ValueError) -> ModelError:
     words = " ".join(str(error).split())
-    return ModelError(f"{model_path(task)} is no model that MuJoCo can compile: {words}")
+    return ModelError(f"{get_model_path(task)} is no model that MuJoCo can compile: {words}")

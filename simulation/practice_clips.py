@@ -50,7 +50,7 @@ CLIPS: dict[str, Controller] = {
 """File name -> what moves the cart; the best first."""
 
 
-def rollout(control: Controller, seed: int = 1) -> Rollout:
+def make_rollout(control: Controller, seed: int = 1) -> Rollout:
     """`SECONDS` of the cart under `control`; where the pole falls a new episode begins."""
     env = Environment(TASK, worlds=1, groups=1, seed=seed)
     env.reset()
@@ -77,7 +77,7 @@ def main() -> None:
     renderer = RolloutRenderer(TASK)
     for name, control in CLIPS.items():
         clip = folder / f"{name}.mp4"
-        frames = renderer.frames(rollout(control), round(SECONDS * film.RATE), film.RATE)
+        frames = renderer.frames(make_rollout(control), round(SECONDS * film.RATE), film.RATE)
         film.encode(frames, clip, clip.with_suffix(".jpg"))
     renderer.close()
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import mujoco
 import numpy as np
 
-from simulation.mujoco_models import visual_model
+from simulation.mujoco_models import build_visual_model
 from simulation.opengl import create_renderer
 from simulation.rollout import Rollout
 
@@ -38,7 +38,7 @@ class RolloutRenderer:
     def __init__(self, task: str) -> None:
         """Raises ValueError on an unknown task, FilmError where nothing can be rendered here."""
         self.task = task
-        self.model = visual_model(task)
+        self.model = build_visual_model(task)
         self.data = mujoco.MjData(self.model)
         _make_cheap(self.model)
         mujoco.mj_forward(self.model, self.data)
@@ -58,7 +58,7 @@ class RolloutRenderer:
         """
         qpos, restart, mocap = self._sample_states(rollout, count, rate)
         targets = self._targets(qpos, restart, rate)
-        lights = brightness(restart)
+        lights = compute_brightness(restart)
         frame = np.empty((HEIGHT, WIDTH, 3), dtype=np.uint8)
         for state, shown, target, light in zip(qpos, mocap, targets, lights, strict=True):
             self.data.qpos[:] = state
@@ -170,7 +170,7 @@ def smooth(path: np.ndarray, sigma: float) -> np.ndarray:
     return np.stack([np.convolve(axis, kernel / kernel.sum(), mode="valid") for axis in padded.T], axis=1)
 
 
-def brightness(restart: np.ndarray) -> np.ndarray:
+def compute_brightness(restart: np.ndarray) -> np.ndarray:
     """Brightness (T,) of each frame: 1, falling to DIP_BRIGHTNESS at every restart and rising again."""
     light = np.ones(len(restart))
     last = -DIP_SPACING

@@ -10,7 +10,7 @@ import numpy as np
 from simulation.rollout import read_rollout
 
 
-def state_statistics(rollout: Path) -> dict[str, Any]:
+def compute_state_statistics(rollout: Path) -> dict[str, Any]:
     """The contents of a rollout file in numbers: {"seconds", "falls", "coordinates": [{"name", "start", "end", ...}]}.
 
     `falls` counts the episodes that began because the one before had failed. An episode that began because the one
@@ -28,13 +28,13 @@ def state_statistics(rollout: Path) -> dict[str, Any]:
         "seconds": round(len(recorded.qpos) * recorded.control_dt, 3),
         "falls": int(fell[1:].sum()),
         "coordinates": [
-            {"name": name, **_statistics(values, within, recorded.control_dt)}
-            for name, values in _coordinates(recorded.qpos)
+            {"name": name, **_compute_statistics(values, within, recorded.control_dt)}
+            for name, values in _list_coordinates(recorded.qpos)
         ],
     }
 
 
-def _coordinates(qpos: np.ndarray) -> list[tuple[str, np.ndarray]]:
+def _list_coordinates(qpos: np.ndarray) -> list[tuple[str, np.ndarray]]:
     """(name, values (T,)) of the coordinates in qpos (T, nq). A free body is known by its unit quaternion in 3:7."""
     free = qpos.shape[1] >= 7 and np.allclose(np.linalg.norm(qpos[:, 3:7], axis=1), 1.0, atol=1e-3)
     if not free:
@@ -44,7 +44,7 @@ def _coordinates(qpos: np.ndarray) -> list[tuple[str, np.ndarray]]:
     return base + [(f"joint {i}", qpos[:, 6 + i]) for i in range(1, qpos.shape[1] - 6)]
 
 
-def _statistics(values: np.ndarray, within: np.ndarray, dt: float) -> dict[str, float]:
+def _compute_statistics(values: np.ndarray, within: np.ndarray, dt: float) -> dict[str, float]:
     """The numbers of one coordinate (T,); `within` (T - 1,) is false where an episode began during the step."""
     steps = np.diff(values)[within]
     travel = float(steps.sum())

@@ -30,7 +30,7 @@ def quat_to_matrix(q: Tensor) -> Tensor:
     return torch.addmm(_IDENTITY.to(q), products, _MATRIX.to(q)).view(-1, 3, 3)
 
 
-def _matrix_table() -> Tensor:
+def _build_matrix_table() -> Tensor:
     """(16, 9): which products q_i 2 q_j, i and j over xyzw, make which entry of the rotation matrix less the identity.
 
     With q = (v, w), R = I + 2 (v v^T - |v|^2 I + w [v]x), where [v]x is the matrix of the cross product with v.
@@ -43,7 +43,7 @@ def _matrix_table() -> Tensor:
     return table.view(16, 9)
 
 
-_MATRIX = _matrix_table()
+_MATRIX = _build_matrix_table()
 _IDENTITY = torch.eye(3).flatten()
 
 

@@ -33,7 +33,7 @@ class Teacher:
         return self.mistake > 0 and rng.random() < self.mistake
 
 
-def prefers_first(first: float, second: float, beta: float) -> float:
+def compute_preference(first: float, second: float, beta: float) -> float:
     """P(first > second) = 1 / (1 + exp(-beta (u1 - u2))); beta below 0 stands for infinity."""
     if beta < 0:
         return float(first >= second)
@@ -58,11 +58,11 @@ def compare(
         return "skip"
     if abs(seen[0] - seen[1]) < teacher.equal or first == second:
         return "equal"
-    won = rng.random() < prefers_first(first, second, teacher.beta)
+    won = rng.random() < compute_preference(first, second, teacher.beta)
     return "first" if won != teacher.errs(rng) else "second"
 
 
-def best_of(values: Sequence[float], teacher: Teacher, rng: random.Random) -> int:
+def choose_best(values: Sequence[float], teacher: Teacher, rng: random.Random) -> int:
     """The index chosen: with probability exp(beta u_i) / sum_j exp(beta u_j); beta below 0: the highest, first of ties.
 
     Those within `equal` of the highest look the same to the teacher, who then takes any of them.

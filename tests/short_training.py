@@ -25,9 +25,9 @@ sys.exec_prefix = {prefix!r}  # the jail lets processes read the installation: h
 sys.path.append({root!r})
 from simulation import catalog
 
-task = catalog.tasks()["Cartpole"]
+task = catalog.list_tasks()["Cartpole"]
 quick = replace(task.presets["quick"], **{training!r})
-catalog.tasks()["Cartpole"] = replace(task, clip_seconds={seconds!r}, presets=task.presets | {{"quick": quick}})
+catalog.list_tasks()["Cartpole"] = replace(task, clip_seconds={seconds!r}, presets=task.presets | {{"quick": quick}})
 """
 
 

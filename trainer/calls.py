@@ -38,7 +38,7 @@ class CallMark:
         self._number = 0
 
     @contextmanager
-    def of(self, index: int) -> Iterator[None]:
+    def mark_call(self, index: int) -> Iterator[None]:
         """While this runs, the candidate's reward is being called."""
         self._number += CANDIDATES
         self._cell[0] = self._number + 1 + index
@@ -82,7 +82,7 @@ class CallWatch:
         if read_candidate(mark) is None:
             self.mark = mark
             return ""
-        used = processor_seconds(pid)
+        used = read_processor_seconds(pid)
         if mark != self.mark:
             self.mark, self.seconds, self.waited = mark, used, 0.0
         else:
@@ -95,7 +95,7 @@ class CallWatch:
         return ""
 
 
-def processor_seconds(pid: int) -> float:
+def read_processor_seconds(pid: int) -> float:
     """Processor seconds of all threads of a child that has not been waited for."""
     fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -7,7 +7,7 @@ from typing import Any
 
 from simulation.catalog import AnyPreset, TaskInfo
 from trainer.records import CandidateProgress, CandidateResult
-from trainer.traces import Series, metric_summary, summary
+from trainer.traces import Series, summarize_metric, summarize_series
 
 EPISODE_LENGTH = "episode_length"
 """Name of the series of episode lengths; no reward component may have it."""
@@ -61,8 +61,8 @@ class Candidate:
 
     def result(self, info: TaskInfo, preset: AnyPreset) -> CandidateResult:
         """Its result, in a whole run of this preset."""
-        trace = {name: summary(series, preset.iterations) for name, series in self.series.items()}
-        metric = metric_summary(self.read_metric(info, preset), preset.iterations)
+        trace = {name: summarize_series(series, preset.iterations) for name, series in self.series.items()}
+        metric = summarize_metric(self.read_metric(info, preset), preset.iterations)
         return CandidateResult(
             index=self.index,
             ok=not self.reason,

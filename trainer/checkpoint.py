@@ -99,7 +99,7 @@ def load_policy(path: Path, task: str | None = None) -> Policy:
     try:
         trained_on, shape = saved["task"], _read_description(saved, "shape")
         sizes = (shape["num_obs"], shape["num_actions"])
-        if not _sizes(*sizes) or not isinstance(trained_on, str):
+        if not _are_sizes(*sizes) or not isinstance(trained_on, str):
             raise TypeError("a policy is of a task, with numbers of observations and actions")
         if task not in (None, trained_on):
             raise ValueError(f"{path} is a policy for {trained_on}, not for {task}")
@@ -108,7 +108,7 @@ def load_policy(path: Path, task: str | None = None) -> Policy:
         if kind not in READERS:
             raise ValueError(f"{path} was trained by {kind!r}, an algorithm that this version has not")
         networks = READERS[kind](saved)
-        mean, variance = (_row(saved[f"observation_{name}"], sizes[0]) for name in ("mean", "variance"))
+        mean, variance = (_read_row(saved[f"observation_{name}"], sizes[0]) for name in ("mean", "variance"))
         if networks is None or mean is None or variance is None or bool((variance < 0).any()):
             raise ValueError(f"{path} is damaged: its parameters do not fill its networks, or are not finite")
     except (KeyError, TypeError, AttributeError) as error:
@@ -118,25 +118,25 @@ def load_policy(path: Path, task: str | None = None) -> Policy:
     return Policy(trained_on, networks, observations)
 
 
-def _ppo_networks(saved: dict[str, Any]) -> StackedActorCritic | None:
+def _build_ppo_networks(saved: dict[str, Any]) -> StackedActorCritic | None:
     described = saved["shape"]
     shape = NetworkShape(**{**described, "hidden": tuple(described["hidden"])})
-    if not _sizes(*shape.hidden) or shape.activation not in ACTIVATIONS:
+    if not _are_sizes(*shape.hidden) or shape.activation not in ACTIVATIONS:
         return None
-    flat = _row(saved["parameters"], shape.parameters)
+    flat = _read_row(saved["parameters"], shape.parameters)
     return None if flat is None else StackedActorCritic(shape, flat)
 
 
-def _sac_networks(saved: dict[str, Any]) -> SimbaPolicy | None:
+def _build_sac_networks(saved: dict[str, Any]) -> SimbaPolicy | None:
     described, critic = saved["shape"], _read_description(saved, "critic")
     num_obs, num_actions = described["num_obs"], described["num_actions"]
-    if not _sizes(described["width"], described["blocks"], critic["width"], critic["blocks"]):
+    if not _are_sizes(described["width"], described["blocks"], critic["width"], critic["blocks"]):
         return None
     actor_shape = SimbaShape(num_obs, (num_actions, num_actions), described["width"], described["blocks"])
     critic_shape = SimbaShape(num_obs + num_actions, (ATOMS,), critic["width"], critic["blocks"])
-    flat = _row(saved["parameters"], actor_shape.parameters)
-    critics = [_row(row, critic_shape.parameters) for row in saved["critics"]]
-    temperature = _row(saved["log_temperature"], 1)
+    flat = _read_row(saved["parameters"], actor_shape.parameters)
+    critics = [_read_row(row, critic_shape.parameters) for row in saved["critics"]]
+    temperature = _read_row(saved["log_temperature"], 1)
     if flat is None or temperature is None or len(critics) != 2:
         return None
     rows = [row for row in critics if row is not None]
@@ -144,8 +144,8 @@ def _sac_networks(saved: dict[str, Any]) -> SimbaPolicy | None:
 
 
 READERS: dict[str, Callable[[dict[str, Any]], StackedActorCritic | SimbaPolicy | None]] = {
-    "ppo": _ppo_networks,
-    "sac": _sac_networks,
+    "ppo": _build_ppo_networks,
+    "sac": _build_sac_networks,
 }
 """By algorithm: the networks that a policy file describes; None where its numbers do not fit."""
 
@@ -157,12 +157,12 @@ def _read_description(saved: dict[str, Any], key: str) -> dict[str, Any]:
     return description
 
 
-def _sizes(*values: object) -> bool:
+def _are_sizes(*values: object) -> bool:
     """Whether these are numbers of units or blocks."""
     return all(type(value) is int and 0 < value < 1 << 20 for value in values)
 
 
-def _row(values: object, length: int) -> Tensor | None:
+def _read_row(values: object, length: int) -> Tensor | None:
     """A saved vector as a row (1, length); None unless it holds `length` finite numbers."""
     if not isinstance(values, Tensor) or values.shape != (length,) or not values.is_floating_point():
         return None
@@ -171,9 +171,9 @@ def _row(values: object, length: int) -> Tensor | None:
 
 def _require_fit(path: Path, task: str, num_obs: int, num_actions: int) -> None:
     """Check that this version has the task, with the policy's numbers of observations and actions."""
-    if task not in catalog.tasks():
+    if task not in catalog.list_tasks():
         raise ValueError(f"{path} was trained on {task}, a task that this version has not")
-    info = catalog.task(task)
+    info = catalog.get_task(task)
     if (num_obs, num_actions) != (info.num_obs, info.num_actions):
         raise ValueError(
             f"{path} was trained on another version of {task}, with {num_obs} observations and "

@@ -10,7 +10,7 @@ from torch import Tensor
 from simulation.environment import Environment, Step
 from trainer.experience import Experience
 from trainer.learner import Learner
-from trainer.scoring import Score, Scorer, over_time, score_horizon
+from trainer.scoring import Score, Scorer, score_horizon, stack_steps
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Collector:
         poses: list[Tensor] = []
         final_observations: dict[int, Tensor] = {}
         for t, exploration in enumerate(noise.unbind(1)):
-            action, mean = learner.act(self._group(observations[-1]), exploration)
+            action, mean = learner.act(self._group_worlds(observations[-1]), exploration)
             actions.append(action.flatten(0, 1))
             means.append(mean.flatten(0, 1))
             poses.append(self._record_poses())
@@ -79,27 +79,27 @@ class Collector:
             done = step.terminated | step.truncated
             lengths.append(self.ages * done)
             if done.any():
-                final_observations[t] = self._group(env.obs_buf)
+                final_observations[t] = self._group_worlds(env.obs_buf)
                 self.ages[done] = 0
                 env.reset(done)
             observations.append(env.obs_buf)
         scores = score_horizon(self.env, self.scorers, reached, self.shared_experience)
-        truncated = self._over_time([step.truncated for step in steps])
+        truncated = self._stack_steps([step.truncated for step in steps])
         cut_off = truncated.any(2).any(0).tolist()
-        metric = self._over_time([step.metric for step in steps])
-        metric_counts = self._over_time([step.metric_counts for step in steps])
-        episodes = self._over_time(lengths)
+        metric = self._stack_steps([step.metric for step in steps])
+        metric_counts = self._stack_steps([step.metric_counts for step in steps])
+        episodes = self._stack_steps(lengths)
         rewards = torch.stack([score.rewards for score in scores])
         of_all = rewards.view(len(scores), *truncated.shape) if self.shared_experience else None
         return Horizon(
             Experience(
-                observations=self._over_time(observations[:-1]),
-                actions=self._over_time(actions),
-                means=self._over_time(means),
+                observations=self._stack_steps(observations[:-1]),
+                actions=self._stack_steps(actions),
+                means=self._stack_steps(means),
                 rewards=rewards.view(truncated.shape) if of_all is None else take_own_rewards(of_all),
-                terminated=self._over_time([step.terminated for step in steps]),
+                terminated=self._stack_steps([step.terminated for step in steps]),
                 truncated=truncated,
-                next_observations=self._group(observations[-1]),
+                next_observations=self._group_worlds(observations[-1]),
                 final_observations={t: final for t, final in final_observations.items() if cut_off[t]},
                 rewards_of_all=of_all,
             ),
@@ -110,13 +110,13 @@ class Collector:
             metric_counts=metric_counts.sum((1, 2)),
             episode_steps=episodes.sum((1, 2)),
             episodes=(episodes > 0).sum((1, 2)),
-            diverged=self._over_time([step.diverged for step in steps]).sum((1, 2)),
+            diverged=self._stack_steps([step.diverged for step in steps]).sum((1, 2)),
             poses=torch.stack(poses, dim=1),
         )
 
     def keep(self, groups: list[int]) -> None:
         """Go on with these groups only."""
-        self.ages = self._group(self.ages)[groups].flatten()
+        self.ages = self._group_worlds(self.ages)[groups].flatten()
         self.env.keep(groups)
         self.scorers = [self.scorers[group] for group in groups]
 
@@ -128,13 +128,13 @@ class Collector:
         worlds = firsts + torch.arange(self.filmed_worlds, device=self.env.device)
         return self.env.poses(worlds.flatten()).view(*worlds.shape, -1)
 
-    def _group(self, values: Tensor) -> Tensor:
+    def _group_worlds(self, values: Tensor) -> Tensor:
         """(N, ...) as (K, M, ...)."""
         return values.view(self.env.groups, self.env.worlds, *values.shape[1:])
 
-    def _over_time(self, values: list[Tensor]) -> Tensor:
+    def _stack_steps(self, values: list[Tensor]) -> Tensor:
         """T tensors (N, ...), as one, (K, T, M, ...)."""
-        return over_time(values, self.env.groups)
+        return stack_steps(values, self.env.groups)
 
 
 def take_own_rewards(rewards_of_all: Tensor) -> Tensor:

@@ -93,7 +93,7 @@ class Evaluation:
     films: tuple[Film, ...] = ()
 
 
-def episode_worlds(policy: Policy, episodes: int, seed: int) -> Environment:
+def make_episode_worlds(policy: Policy, episodes: int, seed: int) -> Environment:
     """One world for each episode of a seed, as they begin."""
     return Environment(policy.task, worlds=episodes, seed=FIRST_SEED + seed, threads=len(os.sched_getaffinity(0)))
 
@@ -109,7 +109,7 @@ def run_steps(policy: Policy, env: Environment) -> Iterator[tuple[Step, torch.Te
 
 def run_episodes(policy: Policy, seed: int, episodes: int, tell: Callable[[float], None]) -> list[Episode]:
     """Run this many whole episodes of the seed; `tell` is called with the share of the longest episode that is done."""
-    env = episode_worlds(policy, episodes, seed)
+    env = make_episode_worlds(policy, episodes, seed)
     running = torch.ones(episodes, dtype=torch.bool)
     terminated, diverged = torch.zeros(2, episodes, dtype=torch.bool)
     steps, counts = torch.zeros(2, episodes, dtype=torch.int64)
@@ -145,10 +145,12 @@ def evaluate(
             tell((before + fraction) / len(seeds))
 
         every_episode += run_episodes(policy, seed, episodes, report_part)
-    metric = catalog.task(policy.task).metric
+    metric = catalog.get_task(policy.task).metric
     shares = metric is not None and metric.startswith(SHARE)
     scores = (
-        (None, None) if metric is None else (_score(every_episode, shares), over_seeds(every_episode, seeds, shares))
+        (None, None)
+        if metric is None
+        else (_estimate_score(every_episode, shares), estimate_over_seeds(every_episode, seeds, shares))
     )
     return (
         Evaluation(
@@ -166,16 +168,16 @@ def evaluate(
     )
 
 
-def _score(episodes: Sequence[Episode], shares: bool = False) -> Estimate | None:
+def _estimate_score(episodes: Sequence[Episode], shares: bool = False) -> Estimate | None:
     counted = [(episode.metric_sum, episode.metric_count) for episode in episodes if episode.metric_count]
     if shares and counted:
         return estimate_share([total / count for total, count in counted])
     return estimate_ratio(*zip(*counted, strict=True)) if counted else None
 
 
-def over_seeds(episodes: Sequence[Episode], seeds: Sequence[int], shares: bool) -> Estimate | None:
+def estimate_over_seeds(episodes: Sequence[Episode], seeds: Sequence[int], shares: bool) -> Estimate | None:
     """Of the seeds' scores. Where these are shares, the interval ends where a share does."""
-    each = [_score([episode for episode in episodes if episode.seed == seed]) for seed in seeds]
+    each = [_estimate_score([episode for episode in episodes if episode.seed == seed]) for seed in seeds]
     known = [score.mean for score in each if score is not None]
     found = estimate_mean(known) if known else None
     if found is None or not shares or found.low is None or found.high is None:
@@ -210,7 +212,7 @@ def record_episode(policy: Policy, episode: Episode, episodes: int, path: Path) 
     """Run the episode's seed again and write what its world does for the task's clip length, from the episode's start;
     where it ends before, the next one follows. `episodes`: how many the seed had.
     """
-    env = episode_worlds(policy, episodes, episode.seed)
+    env = make_episode_worlds(policy, episodes, episode.seed)
     frames = round(env.info.clip_seconds / env.info.control_dt)
     steps = run_steps(policy, env)
     poses, shown, restart = [], [], [True]

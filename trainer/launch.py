@@ -60,14 +60,14 @@ def holds_other_job(job_dir: Path, job: TrainJob) -> bool:
     with their defaults.
     """
     try:
-        return _plain(read_job(job_dir)) != _plain(job)
+        return _job_to_json(read_job(job_dir)) != _job_to_json(job)
     except FileNotFoundError:
         return False
     except (AttributeError, TypeError, ValueError):  # a newer version's, or damaged
         return True
 
 
-def _plain(job: TrainJob) -> dict[str, Any]:
+def _job_to_json(job: TrainJob) -> dict[str, Any]:
     """The job as a file holds it."""
     described: dict[str, Any] = json.loads(json.dumps(asdict(job)))
     return described

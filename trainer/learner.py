@@ -47,7 +47,7 @@ class Learner(Protocol):
         weights, what has learned values of the old one begins again.
         """
 
-    def finite(self) -> Tensor:
+    def find_finite(self) -> Tensor:
         """[K] bool: whether everything that each candidate has learned is finite."""
 
     def keep(self, groups: list[int]) -> None:
@@ -63,14 +63,14 @@ class Learner(Protocol):
         """Continue from a state_dict, on this learner's device."""
 
 
-def mixed_precision(device: torch.device = torch.device("cpu")) -> bool:  # noqa: B008  (immutable)
+def has_mixed_precision(device: torch.device = torch.device("cpu")) -> bool:  # noqa: B008  (immutable)
     """Whether this device multiplies bfloat16 in hardware; elsewhere it would be emulated, and slower than float32."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
-def learner_for(
+def make_learner(
     info: TaskInfo,
     preset: AnyPreset,
     seeds: Sequence[int],

@@ -19,7 +19,7 @@ from simulation.bridge.connection import BridgeError
 from simulation.out_of_memory import is_out_of_memory
 from simulation.rewards import sandbox
 from trainer.log_lines import say
-from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, die_with_parent, memory_share
+from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, compute_memory_share, die_with_parent
 from trainer.records import TrainResult, read_job, write_json
 from trainer.training import Lockstep
 
@@ -31,7 +31,7 @@ def train_locked(lockstep: Lockstep, job_dir: Path, device: str, memory_bytes: i
     try:
         if device != "cpu":
             lockstep.open()
-        allowed = memory_bytes + choice.device_memory(device)
+        allowed = memory_bytes + choice.read_device_memory(device)
         catalog.import_own_modules(lockstep.info.name)
         for note in sandbox.lock(writable=[job_dir], memory_bytes=allowed):
             say(note)
@@ -63,7 +63,7 @@ def main() -> int:
     job_dir, device = arguments.job_dir.resolve(), arguments.device
     lockstep = Lockstep(job_dir, read_job(job_dir), arguments.first, arguments.last, arguments.threads, device)
     try:
-        memory_bytes = arguments.memory or memory_share(1)
+        memory_bytes = arguments.memory or compute_memory_share(1)
         result = train_locked(lockstep, job_dir, device, memory_bytes)
         if result is None:
             return EXIT_WAITS

@@ -16,10 +16,10 @@ def describe_machine(*packages: str) -> str:
     """Processor, cores and the versions of Python, MuJoCo, PyTorch and these packages; no name of a host."""
     cores = f"{len(os.sched_getaffinity(0))} cores"
     versions = [f"{package} {find_version(package) or '-'}" for package in (*PACKAGES, *packages)]
-    return ", ".join([processor(), cores, f"Python {platform.python_version()}", *versions])
+    return ", ".join([read_processor(), cores, f"Python {platform.python_version()}", *versions])
 
 
-def processor() -> str:
+def read_processor() -> str:
     """Its name where the system tells it."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []

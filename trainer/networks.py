@@ -64,7 +64,7 @@ class NetworkShape:
         return tuple(zip(sizes[:-1], sizes[1:], strict=True))
 
 
-def initial_parameters(shape: NetworkShape, initial_std: float, generator: torch.Generator) -> Tensor:
+def draw_parameters(shape: NetworkShape, initial_std: float, generator: torch.Generator) -> Tensor:
     """One candidate's parameters [P]: uniform in +-1/sqrt(inputs), the action head a hundredth of that, log std
     constant.
     """
@@ -177,7 +177,7 @@ class StackedActorCritic:
         return Trace(inputs, sums, _affine(bias, inputs[-1], weight).float())
 
     def _views(self, flat: Tensor) -> tuple[list[Layer], list[Layer], Tensor]:
-        """Layers of actor and critic and log std, in the order of initial_parameters."""
+        """Layers of actor and critic and log std, in the order of draw_parameters."""
         actor, critic = self.shape.actor, self.shape.critic
         sizes = [size for inputs, outputs in actor + critic for size in ((inputs, outputs), (1, outputs))]
         columns = torch.split(flat.detach(), [*map(math.prod, sizes), self.shape.num_actions], dim=1)

@@ -21,7 +21,7 @@ from simulation.noise import SharedNoise
 from trainer import memory
 from trainer.adam import StackedAdam
 from trainer.experience import Experience, RewardsOf
-from trainer.networks import NetworkShape, StackedActorCritic, draw_for_seeds, initial_parameters
+from trainer.networks import NetworkShape, StackedActorCritic, draw_for_seeds, draw_parameters
 from trainer.normalizer import RunningNormalizer
 from trainer.replay_buffer import select
 
@@ -47,7 +47,7 @@ class Minibatch:
     advantages: Tensor
 
 
-def generalized_advantages(
+def compute_advantages(
     rewards: Tensor,
     values: Tensor,
     next_values: Tensor,
@@ -87,7 +87,7 @@ def gaussian_kl(old_means: Tensor, old_log_std: Tensor, means: Tensor, log_std: 
     return (log_std - old_log_std + ratio - 0.5).sum(-1)
 
 
-def ppo_slopes(
+def compute_ppo_slopes(
     batch: Minibatch, means: Tensor, log_std: Tensor, values: Tensor, preset: Preset, entropy_weight: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Derivatives of each candidate's loss by means (K, B, A), values (K, B) and log std (K, A).
@@ -144,7 +144,7 @@ class PPO:
     ) -> None:
         """`seeds`: of each candidate's initial weights."""
         candidates = len(seeds)
-        initial = draw_for_seeds(seeds, lambda generator: initial_parameters(shape, preset.initial_std, generator))
+        initial = draw_for_seeds(seeds, lambda generator: draw_parameters(shape, preset.initial_std, generator))
         self.preset = preset
         self.parts = memory.Parts("an update")
         self._dtype = torch.bfloat16 if mixed_precision else torch.float32
@@ -226,7 +226,7 @@ class PPO:
                 part[list(groups)] = 0.0
         self.networks.refresh()
 
-    def finite(self) -> Tensor:
+    def find_finite(self) -> Tensor:
         """[K] bool: whether each candidate's parameters and normalisers are all finite."""
         rows = (self.networks.flat, self.observations.variance, self.values.variance)
         return torch.stack([row.isfinite().all(1) for row in rows]).all(0)
@@ -277,7 +277,7 @@ class PPO:
         observations = self.observations.normalize(experience.observations.flatten(1, 2))
         values, next_values = self._values(experience, observations)
         preset = self.preset
-        advantages = generalized_advantages(
+        advantages = compute_advantages(
             experience.rewards * preset.reward_scale,
             values,
             next_values,
@@ -362,7 +362,7 @@ class PPO:
         networks, batch = self.networks, self._unpack(rows)
         policy, critic = networks.traces(batch.observations)
         means, values = policy.output, critic.output.squeeze(-1)
-        mean_slopes, value_slopes, log_std_slopes = ppo_slopes(
+        mean_slopes, value_slopes, log_std_slopes = compute_ppo_slopes(
             batch, means, networks.log_std, values, self.preset, self._weigh_entropy()
         )
         slopes = (mean_slopes, value_slopes.unsqueeze(-1))

@@ -29,7 +29,7 @@ CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")
 """The limit of the container that this process runs in: a number, or "max"."""
 
 
-def memory_share(processes: int) -> int:
+def compute_memory_share(processes: int) -> int:
     """The bytes of memory that each of `processes` training processes on this machine may take."""
     return min(MOST_MEMORY, max(LEAST_MEMORY, int(SHARED * read_memory_size()) // processes))
 

@@ -148,7 +148,7 @@ class TrainResult:
     error: str = ""
 
 
-def rollout_path(folder: Path, index: int, percent: int, number: int = 1) -> Path:
+def get_rollout_path(folder: Path, index: int, percent: int, number: int = 1) -> Path:
     """Where the rollout of a candidate of this run is, from the `number`-th start."""
     return folder / "rollouts" / f"{index}-{percent:03d}{f'-{number}' if number > 1 else ''}.npz"
 
@@ -222,14 +222,14 @@ def resolve_preset(job: TrainJob, saved: AnyPreset | None = None) -> AnyPreset:
         raise ValueError(f"the job has {len(job.sources)} reward functions, but seeds for {len(job.seeds)}")
     if job.shared_experience and len(set(job.seeds)) > 1:
         raise ValueError("candidates that share their experience need one seed: several would not be independent")
-    preset = apply_overrides(saved or catalog.preset(job.task, job.preset), job.overrides)
+    preset = apply_overrides(saved or catalog.get_preset(job.task, job.preset), job.overrides)
     if job.shared_experience and not isinstance(preset, SacPreset):
         raise ValueError(f"only SAC learns from others' experience, and the preset {job.preset!r} is of PPO")
     require_sound_preferences(job, preset)
     return preset
 
 
-def states_at_once(job: TrainJob) -> int:
+def count_states_at_once(job: TrainJob) -> int:
     """The number of states for which training calls a reward at once. Raises ValueError as resolve_preset does."""
     return resolve_preset(job).states * (len(job.sources) if job.shared_experience else 1)
 
@@ -242,7 +242,7 @@ def require_sound_preferences(job: TrainJob, preset: AnyPreset) -> None:
         raise ValueError("candidates that learn from pairs share no experience: each has answers of its own")
     wanted = [preferences for preferences in job.preferences if preferences is not None]
     for preferences in wanted:
-        require_sound(preferences, catalog.task(job.task), preset)
+        require_sound(preferences, catalog.get_task(job.task), preset)
     if len({preferences.segment for preferences in wanted}) > 1:
         raise ValueError("the segments of all candidates of a job must be equally long")
 

@@ -33,7 +33,7 @@ def pack_together(experience: Experience, rewards_of_all: Tensor) -> Tensor:
     return torch.cat([rows[:, :-2], goes_on, rewards], dim=-1).unsqueeze(0)
 
 
-def with_own_rewards(rows: Tensor, state_features: int) -> Tensor:
+def unpack_together(rows: Tensor, state_features: int) -> Tensor:
     """Rows (B, features) of pack_together as every candidate learns from them: (K, B, features) as `pack_rows` has
     them.
     """

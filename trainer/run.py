@@ -24,7 +24,7 @@ from pathlib import Path
 
 from simulation.rewards.verdict import shorten
 from trainer.log_lines import say
-from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, memory_share
+from trainer.process import EXIT_DISK_FULL, EXIT_WAITS, compute_memory_share
 from trainer.records import (
     WARM,
     CandidateProgress,
@@ -123,7 +123,7 @@ def coordinate(job_dir: Path, job: TrainJob, parent: int | None, stack: contextl
             shard.start()
             stack.callback(shard.stop)
     told = cancelled = 0.0
-    while not all([shard.over() for shard in shards]):
+    while not all([shard.check_child() for shard in shards]):
         if parent is not None and os.getppid() != parent:
             raise ParentGone
         now = time.monotonic()
@@ -168,14 +168,14 @@ def split(job_dir: Path, job: TrainJob) -> list[Shard]:
     if file.exists():
         parts = read_split(file, len(job.sources))
     else:
-        (here, gpu), count = device_and_gpu(read_device_setting()), len(job.sources)
+        (here, gpu), count = find_device_and_gpu(read_device_setting()), len(job.sources)
         divided = here == "cpu" and not job.shared_experience
         processes = min(job.processes or cores, count) if divided else 1
         parts = Split([round(i * count / processes) for i in range(processes + 1)], here, gpu)
         file.parent.mkdir(exist_ok=True)
         write_json(file, parts)
     bounds = parts.bounds
-    threads, memory = max(1, cores // (len(bounds) - 1)), memory_share(len(bounds) - 1)
+    threads, memory = max(1, cores // (len(bounds) - 1)), compute_memory_share(len(bounds) - 1)
     return [
         Shard(job_dir, first, last, threads, parts.device, memory)
         for first, last in zip(bounds[:-1], bounds[1:], strict=True)
@@ -192,7 +192,7 @@ def read_device(job_dir: Path, job: TrainJob) -> str:
     return read_split(split_file(job_dir), len(job.sources)).device
 
 
-def device_in_words(job_dir: Path) -> str:
+def describe_device(job_dir: Path) -> str:
     """The same with the name of a GPU; empty where there is no run, or its split is damaged."""
     try:
         parts = read_split(split_file(job_dir), len(read_job(job_dir).sources))
@@ -201,7 +201,7 @@ def device_in_words(job_dir: Path) -> str:
     return f"{parts.device} {parts.gpu}".strip()
 
 
-def device() -> str:
+def find_device() -> str:
     """The device of a run that would begin at present. Raises ValueError where the named device is missing."""
     return require_device(read_device_setting())
 
@@ -240,10 +240,10 @@ def require_warm(job_dir: Path, job: TrainJob, shards: list[Shard]) -> None:
 
 def require_device(requested: str) -> str:
     """The device that this name stands for. Raises ValueError when it is not here."""
-    return device_and_gpu(requested)[0]
+    return find_device_and_gpu(requested)[0]
 
 
-def device_and_gpu(requested: str) -> tuple[str, str]:
+def find_device_and_gpu(requested: str) -> tuple[str, str]:
     """The device that this name stands for, and a GPU's own name; another process asks PyTorch.
 
     Raises ValueError when it is not here.

@@ -28,9 +28,9 @@ from trainer.networks import draw_for_seeds
 from trainer.normalizer import RunningNormalizer
 from trainer.ppo import LOG_SQRT_2PI
 from trainer.replay_buffer import ReplayBuffer, select
-from trainer.replay_rows import pack_rows, pack_together, with_own_rewards
+from trainer.replay_rows import pack_rows, pack_together, unpack_together
 from trainer.returns import VALUE_LIMIT, ReturnScale
-from trainer.simba import SimbaShape, initial_simba, normalize_weights, simba
+from trainer.simba import SimbaShape, draw_simba, normalize_weights, simba
 
 ATOMS = 101
 """Values that a critic gives probabilities to, evenly from -VALUE_LIMIT to VALUE_LIMIT."""
@@ -70,7 +70,7 @@ def project(probabilities: Tensor, values: Tensor) -> Tensor:
     return nearest.scatter_add_(-1, below + 1, upward)
 
 
-def temperature_slope(log_temperature: Tensor, log_probs: Tensor, actions: int) -> Tensor:
+def compute_temperature_slope(log_temperature: Tensor, log_probs: Tensor, actions: int) -> Tensor:
     """Derivative [K, 1] of exp(log_temperature) (entropy - target), whose minimum keeps the entropy of log_probs (K, B)
     at the target.
     """
@@ -107,10 +107,10 @@ class SAC:
         candidates = len(seeds)
         self.shared_experience = shared_experience
         self.preset, self.num_obs, self.num_actions = preset, num_obs, num_actions
-        self.shape, self.critic_shape = shapes(num_obs, num_actions, preset)
+        self.shape, self.critic_shape = make_shapes(num_obs, num_actions, preset)
         wide = preset.critic_width >= BFLOAT16_FROM
         self._dtype = torch.bfloat16 if mixed_precision and wide else torch.float32
-        initial = draw_for_seeds(seeds, self._initial).to(device)
+        initial = draw_for_seeds(seeds, self._draw_parameters).to(device)
         self.actors = initial[:, : self.shape.parameters].clone()
         """[K, P]."""
         self.critics = initial[:, self.shape.parameters :].reshape(2 * candidates, -1)
@@ -163,7 +163,7 @@ class SAC:
         for update in range(preset.updates):
             rows = select(self.replay.rows, indices[:, update])
             if self.shared_experience:
-                rows = with_own_rewards(rows[0], self._state_features)
+                rows = unpack_together(rows[0], self._state_features)
             self._step(rows, sampled[:, update, 0], sampled[:, update, 1])
 
     def _draw(self, noise: SharedNoise, newest: dict[int, Newest]) -> Tensor:
@@ -221,13 +221,13 @@ class SAC:
         if seeds is None:
             return
         pairs = [row for group in chosen for row in (2 * group, 2 * group + 1)]
-        drawn = draw_for_seeds(seeds, self._initial)[:, self.shape.parameters :]
+        drawn = draw_for_seeds(seeds, self._draw_parameters)[:, self.shape.parameters :]
         self.critics[pairs] = drawn.reshape(len(pairs), -1).to(self.device)
         self.targets[pairs] = self.critics[pairs]
         self.optimizers[1].restart(pairs)
         self.returns.restart(chosen)
 
-    def finite(self) -> Tensor:
+    def find_finite(self) -> Tensor:
         """[K] bool: whether everything that each candidate has learned is finite."""
         rows = (self.actors, self.critics.view(len(self.actors), -1), self.log_temperature)
         return torch.stack([row.isfinite().all(1) for row in (*rows, self.returns.scale, self.observations.scale)]).all(
@@ -289,9 +289,9 @@ class SAC:
         self.returns.load_state_dict(state["returns"])
         self.replay.load_state_dict(state["replay"])
 
-    def _initial(self, generator: torch.Generator) -> Tensor:
+    def _draw_parameters(self, generator: torch.Generator) -> Tensor:
         shapes = (self.shape, self.critic_shape, self.critic_shape)
-        return torch.cat([initial_simba(shape, generator) for shape in shapes])
+        return torch.cat([draw_simba(shape, generator) for shape in shapes])
 
     def _policy(self, flat: Tensor, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Means and log standard deviations, both before their tanh, of normalised observations (K, B, num_obs)."""
@@ -369,7 +369,7 @@ class SAC:
             self._value_slopes(logits.detach()),
             (self.log_temperature.exp() / rows.shape[1]).expand_as(log_probs),
         )
-        slope = temperature_slope(self.log_temperature, log_probs.detach(), self.num_actions)
+        slope = compute_temperature_slope(self.log_temperature, log_probs.detach(), self.num_actions)
         return *torch.autograd.grad((logits, log_probs), actors, slopes), slope
 
     def _value_slopes(self, logits: Tensor) -> Tensor:
@@ -388,7 +388,7 @@ class SAC:
         optimizer.step(parameters, gradient, torch.full((len(parameters),), rate, device=self.device))
 
 
-def shapes(num_obs: int, num_actions: int, preset: SacPreset) -> tuple[SimbaShape, SimbaShape]:
+def make_shapes(num_obs: int, num_actions: int, preset: SacPreset) -> tuple[SimbaShape, SimbaShape]:
     """The networks of an actor, whose heads give mean and log standard deviation, and of a critic."""
     actor = SimbaShape(num_obs, (num_actions, num_actions), preset.actor_width, preset.actor_blocks)
     return actor, SimbaShape(num_obs + num_actions, (ATOMS,), preset.critic_width, preset.critic_blocks)

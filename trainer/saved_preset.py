@@ -22,7 +22,7 @@ def keep_preset(job_dir: Path, job: TrainJob) -> None:
 
     A run that an earlier version began, which saved none, is saved with today's: its checkpoints fit them or none.
     """
-    preset, file = read_preset(job_dir, job), preset_file(job_dir)
+    preset, file = read_preset(job_dir, job), get_preset_file(job_dir)
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         write_text(file, json.dumps(describe_values(preset)))
@@ -32,7 +32,7 @@ def read_preset(job_dir: Path, job: TrainJob) -> AnyPreset:
     """The values with which this folder's run began; today's where none are saved. Raises ValueError where they cannot
     be read, and as resolve_preset does.
     """
-    file = preset_file(job_dir)
+    file = get_preset_file(job_dir)
     try:
         saved = _restore(json.loads(file.read_text()))
     except FileNotFoundError:
@@ -60,7 +60,7 @@ def is_of_this_job(checkpoint: str, fingerprint: str, job: TrainJob) -> bool:
     return checkpoint == fingerprint
 
 
-def preset_file(job_dir: Path) -> Path:
+def get_preset_file(job_dir: Path) -> Path:
     """Where a run that has begun keeps its preset."""
     return job_dir / "checkpoints" / "preset.json"
 

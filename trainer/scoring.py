@@ -102,12 +102,13 @@ def score_horizon(
     """Call each candidate's reward for its states of a horizon, or for those of all candidates (`of_all`); `reached`:
     env.attributes after each step.
     """
-    constants, states, per_world = _states(env, scorers, reached)
+    constants, states, per_world = _gather_states(env, scorers, reached)
     count = len(reached) * env.worlds
     with env.on_device():
         if not of_all:
             return [
-                scorer.score(constants | _of_group(states, group), per_world) for group, scorer in enumerate(scorers)
+                scorer.score(constants | _select_group(states, group), per_world)
+                for group, scorer in enumerate(scorers)
             ]
         everywhere = constants | {name: values.flatten(0, 1) for name, values in states.items()}
         return [
@@ -120,12 +121,14 @@ def value_horizon(
     env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Tensor]]:
     """What each candidate's reward and its components are worth in every state of a horizon."""
-    constants, states, per_world = _states(env, scorers, reached)
+    constants, states, per_world = _gather_states(env, scorers, reached)
     with env.on_device():
-        return [scorer.values(constants | _of_group(states, group), per_world) for group, scorer in enumerate(scorers)]
+        return [
+            scorer.values(constants | _select_group(states, group), per_world) for group, scorer in enumerate(scorers)
+        ]
 
 
-def _states(
+def _gather_states(
     env: Environment, scorers: Sequence[Scorer], reached: Sequence[Mapping[str, Any]]
 ) -> tuple[dict[str, Any], dict[str, Tensor], set[str]]:
     """The inputs that the rewards read: those that are equal in all worlds; the others as (K, T * M, ...), with the
@@ -134,15 +137,15 @@ def _states(
     read = {name for scorer in scorers for name in (scorer.reward.world_input, *scorer.reward.arguments)}
     per_world = {name for name in read if "num_envs" in env.info.inputs[name]}
     constants = {name: reached[0][name] for name in read - per_world}
-    states = {name: over_time([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
+    states = {name: stack_steps([step[name] for step in reached], env.groups).flatten(1, 2) for name in per_world}
     return constants, states, per_world
 
 
-def _of_group(states: Mapping[str, Tensor], group: int) -> dict[str, Tensor]:
+def _select_group(states: Mapping[str, Tensor], group: int) -> dict[str, Tensor]:
     return {name: values[group] for name, values in states.items()}
 
 
-def over_time(values: Sequence[Tensor], groups: int) -> Tensor:
+def stack_steps(values: Sequence[Tensor], groups: int) -> Tensor:
     """T tensors (K * M, ...) of K groups, as one, (K, T, M, ...)."""
     shape = (len(values), groups, -1, *values[0].shape[1:])
     return torch.stack(tuple(values)).view(shape).transpose(0, 1).contiguous()

@@ -94,7 +94,7 @@ class Shard:
         """Whether it has a result, waits for answers, or certainly will have no result."""
         return bool(self.failure) or self.process is None
 
-    def over(self) -> bool:
+    def check_child(self) -> bool:
         """Check the child, and return whether it is done. Restarts it after a crash, and without a candidate whose
         reward does not end or crashes it again. Raises OSError when the disk is full.
         """
@@ -129,13 +129,13 @@ class Shard:
     def _end_endless_call(self, pid: int) -> None:
         mark = read_mark(self.folder)
         reason = self.watch.look(mark, pid, time.monotonic())
-        index = self._candidate_of(mark)
+        index = self._find_candidate(mark)
         if reason and index is not None:
             self._restart_without(index, f"limits: {reason}")
 
     def _drop_crashing(self, cause: str) -> bool:
         """Drop the candidate in whose calls the child crashed repeatedly; whether there is one."""
-        index = self._candidate_of(read_mark(self.folder))
+        index = self._find_candidate(read_mark(self.folder))
         if index is None:
             return False
         self.blamed.append(index)
@@ -145,7 +145,7 @@ class Shard:
         self._restart_without(index, f"run: {how}: it may need too much memory")
         return True
 
-    def _candidate_of(self, mark: int) -> int | None:
+    def _find_candidate(self, mark: int) -> int | None:
         """The candidate of the child's mark, if it is one of the child's: the file is open to generated code."""
         index = read_candidate(mark)
         return index if index is not None and self.first <= index < self.last else None
@@ -168,7 +168,7 @@ class Shard:
         """Its latest progress, remembered for the speed."""
         progress = read_progress(self.folder)
         latest = (progress.fraction, progress.samples)
-        if not self._fresh() or progress.phase != "training":
+        if not self._is_fresh() or progress.phase != "training":
             return progress
         if not self.history or self.history[-1][1:] != latest:
             self.history.append((now, *latest))
@@ -192,6 +192,6 @@ class Shard:
         speed = self.speed()
         return None if speed is None else max(0.0, (1 - progress.fraction) / speed[0] - (now - self.history[-1][0]))
 
-    def _fresh(self) -> bool:
+    def _is_fresh(self) -> bool:
         file = self.folder / "progress.json"
         return file.exists() and file.stat().st_mtime >= self.started

@@ -70,7 +70,7 @@ class SimbaShape:
         return self.matrices + sum(length for length, _ in self.vectors)
 
 
-def initial_simba(shape: SimbaShape, generator: torch.Generator) -> Tensor:
+def draw_simba(shape: SimbaShape, generator: torch.Generator) -> Tensor:
     """One network's parameters [P]: orthogonal matrices with columns of norm 1, vectors at their initial values."""
     matrices = [
         torch.nn.init.orthogonal_(torch.empty(inputs, outputs), generator=generator).flatten()
@@ -83,7 +83,7 @@ def initial_simba(shape: SimbaShape, generator: torch.Generator) -> Tensor:
 
 def normalize_weights(shape: SimbaShape, flat: Tensor) -> None:
     """Put every output unit's weights in flat [R, P] back on the unit sphere, in place."""
-    for weight in _matrices(shape, flat[:, : shape.matrices]):
+    for weight in _view_matrices(shape, flat[:, : shape.matrices]):
         weight.div_(torch.linalg.vector_norm(weight, dim=1, keepdim=True).clamp_min_(SHORTEST))
 
 
@@ -94,19 +94,19 @@ def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch
     with nothing between them, are multiplied with each other first: the same function at less work.
     """
     matrices, vectors = torch.split(flat, [shape.matrices, shape.parameters - shape.matrices], dim=1)
-    weight = iter(_matrices(shape, matrices))
+    weight = iter(_view_matrices(shape, matrices))
     vector = iter(torch.split(vectors.unsqueeze(1), [length for length, _ in shape.vectors], dim=2))
 
     def product(features: Tensor, matrix: Tensor) -> Tensor:
         return _multiply(features.to(dtype), matrix.to(dtype)).float()
 
-    x = _unit(functional.pad(x, (0, 1), value=SHIFT))
-    features = _unit(product(x, next(weight) * next(vector)))
+    x = _normalize_rows(functional.pad(x, (0, 1), value=SHIFT))
+    features = _normalize_rows(product(x, next(weight) * next(vector)))
     for _ in range(shape.blocks):
         hidden = product(features, next(weight) * next(vector)).relu_()
-        changed = _unit(product(hidden, next(weight)))
+        changed = _normalize_rows(product(hidden, next(weight)))
         # h <- unit((1 - a) h + a h~)
-        features = _unit(torch.lerp(features, changed, next(vector) * shape.interpolation))
+        features = _normalize_rows(torch.lerp(features, changed, next(vector) * shape.interpolation))
     outputs = []
     for _ in shape.heads:
         head = _multiply(next(weight) * next(vector), next(weight))
@@ -121,7 +121,7 @@ def _multiply(x: Tensor, weight: Tensor) -> Tensor:
     return torch.bmm(x, weight)
 
 
-def _matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:
+def _view_matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:
     """The matrices [R, inputs, outputs] in flat [R, matrices], sharing its memory."""
     ends = list(itertools.accumulate(inputs * outputs for inputs, outputs in shape.weights))
     sizes = [end - begin for begin, end in itertools.pairwise([0, *ends])]
@@ -151,6 +151,6 @@ class Unit(torch.autograd.Function):
         return across
 
 
-def _unit(x: Tensor) -> Tensor:
+def _normalize_rows(x: Tensor) -> Tensor:
     unit: Tensor = Unit.apply(x)  # type: ignore[no-untyped-call]
     return unit

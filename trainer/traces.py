@@ -44,7 +44,7 @@ class Series:
         An interval in which nothing was counted (no episode ended, say) repeats the one before, or the first that
         counted something; when nothing ever was, the list is empty.
         """
-        bounds = interval_bounds(intervals, iterations)
+        bounds = compute_interval_bounds(intervals, iterations)
         means: list[float] = []
         for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
             if begin >= len(self.sums):
@@ -54,7 +54,7 @@ class Series:
         return _fill_gaps(means)
 
 
-def interval_bounds(intervals: int, iterations: int) -> list[int]:
+def compute_interval_bounds(intervals: int, iterations: int) -> list[int]:
     """The iterations at which nearly equal parts of a run begin, and the last ends; one iteration each where a run has
     fewer iterations than intervals.
     """
@@ -73,7 +73,7 @@ def _fill_gaps(means: list[float]) -> list[float]:
     return filled
 
 
-def summary(series: Series, iterations: int) -> dict[str, Any]:
+def summarize_series(series: Series, iterations: int) -> dict[str, Any]:
     """About ten evenly spaced interval means, and the extremes and mean of all intervals; empty when nothing was
     counted.
     """
@@ -88,9 +88,9 @@ def summary(series: Series, iterations: int) -> dict[str, Any]:
     }
 
 
-def metric_summary(series: Series, iterations: int) -> dict[str, Any]:
+def summarize_metric(series: Series, iterations: int) -> dict[str, Any]:
     """As summary, with every interval in "all"; empty where nothing was counted."""
-    short = summary(series, iterations)
+    short = summarize_series(series, iterations)
     return short | {"all": series.interval_means(INTERVALS, iterations)} if short else {}
 
 
@@ -101,7 +101,7 @@ def write_table(path: Path, metric: Series, series: Mapping[str, Series], iterat
     names = {"total": "reward", "episode_length": "episode_length"}
     columns = {"metric": metric} | {names.get(name, f"reward/{name}"): values for name, values in series.items()}
     trained = max(len(column.sums) for column in columns.values())
-    bounds = interval_bounds(INTERVALS, iterations)
+    bounds = compute_interval_bounds(INTERVALS, iterations)
     reached = [min(end, trained) for begin, end in zip(bounds[:-1], bounds[1:], strict=True) if begin < trained]
     means = [column.interval_means(INTERVALS, iterations) or [math.nan] * len(reached) for column in columns.values()]
     path.parent.mkdir(parents=True, exist_ok=True)

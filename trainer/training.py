@@ -26,7 +26,7 @@ from trainer.calls import CallMark
 from trainer.candidate import EPISODE_LENGTH, LEARNED_REWARD, Candidate
 from trainer.collect import Collector, Horizon
 from trainer.evaluation import evaluate_policy
-from trainer.learner import learner_for, mixed_precision
+from trainer.learner import has_mixed_precision, make_learner
 from trainer.log_lines import say
 from trainer.preferences import exchange, query_files
 from trainer.preferences.learning import PreferenceTraining
@@ -39,8 +39,8 @@ from trainer.records import (
     TrainJob,
     TrainResult,
     fingerprint_job,
+    get_rollout_path,
     read_dropped,
-    rollout_path,
     shard_folder,
     write_json,
 )
@@ -69,7 +69,7 @@ class Lockstep:
     def __init__(self, job_dir: Path, job: TrainJob, first: int, last: int, threads: int, device: str = "cpu") -> None:
         self.job_dir, self.job = job_dir, job
         self.folder = shard_folder(job_dir, first, last)
-        self.info, self.preset = catalog.task(job.task), read_preset(job_dir, job)
+        self.info, self.preset = catalog.get_task(job.task), read_preset(job_dir, job)
         self.candidates = [Candidate(index) for index in range(first, last)]
         self.active = list(self.candidates)
         self.iteration = 0
@@ -91,8 +91,8 @@ class Lockstep:
         On the CPU `prepare` does that. Elsewhere it must come before the process is locked: it opens devices, loads
         drivers, compiles kernels and starts workers.
         """
-        self._start = start = self._start or choice.engine(self._device, self.info.folder)
-        on = torch.device(choice.tensor_device(self._device))
+        self._start = start = self._start or choice.find_engine(self._device, self.info.folder)
+        on = torch.device(choice.get_tensor_device(self._device))
 
         def start_environment() -> Environment:
             count = len(self.candidates)
@@ -128,10 +128,10 @@ class Lockstep:
         wanted = [self.job.preferences_of(c.index) for c in self.active]
         filmed = count_recorded_worlds(wanted, self.preset)
         self.collector = Collector(env, [scorers[c.index] for c in self.active], shared, filmed)
-        mixed = mixed_precision(env.device)
+        mixed = has_mixed_precision(env.device)
         seeds = [self.job.seed_of(c.index) for c in self.active]
         self._noise = SharedNoise(seeds)
-        self.learner = learner_for(self.info, self.preset, seeds, mixed, env.device, shared)
+        self.learner = make_learner(self.info, self.preset, seeds, mixed, env.device, shared)
         self._preferences = None
         if any(wanted):
             pose_size = env.poses(torch.zeros(1, dtype=torch.int64, device=env.device)).shape[1] if filmed else 0
@@ -214,7 +214,7 @@ class Lockstep:
     def _iterate(self) -> None:
         horizon = memory.retry_halved(self._collect_and_update, self._begin_smaller)
         self._trace(horizon)
-        for candidate, finite in zip(self.active, self.learner.finite().tolist(), strict=True):
+        for candidate, finite in zip(self.active, self.learner.find_finite().tolist(), strict=True):
             if not finite and not candidate.reason:
                 candidate.reason = "training diverged: the policy's parameters became infinite or not a number"
         self.iteration += 1
@@ -259,7 +259,7 @@ class Lockstep:
         if self.job.by_metric:
             experience = replace(experience, rewards=torch.where(horizon.step_counts, horizon.step_metric, 0.0))
         if self._preferences is not None:
-            rewards, newest = self._preferences.rewards(horizon), self._preferences.newest(self.iteration)
+            rewards, newest = self._preferences.rewards(horizon), self._preferences.find_newest(self.iteration)
             experience = replace(experience, rewards=rewards, newest=newest)
         # Dropping what failed before the update would need slices of the experience. It changes nothing for the others:
         # they do not see it, or, with shared experience, learn from where it was under rewards of their own.
@@ -273,7 +273,7 @@ class Lockstep:
             candidate.samples += count
             diverged = int(horizon.diverged[group])
             candidate.nan_worlds += diverged
-            reason = score.reason or candidate.describe_change(score.sums) or self._slow(scorer.seconds)
+            reason = score.reason or candidate.describe_change(score.sums) or self._explain_slowness(scorer.seconds)
             if diverged > MAX_DIVERGED * count:
                 reason = f"the simulation diverged in {diverged} of {count} steps: {self.info.name}'s model is unstable"
             if reason:
@@ -287,7 +287,7 @@ class Lockstep:
             if self._preferences is not None and group in self._preferences.sums:
                 candidate.series.setdefault(LEARNED_REWARD, Series()).add(*self._preferences.sums[group])
 
-    def _slow(self, seconds: float) -> str:
+    def _explain_slowness(self, seconds: float) -> str:
         """What is wrong if a reward's calls have taken so long that they slow the others' training."""
         rest = (time.monotonic() - self._begun - seconds) / len(self.active)
         if seconds <= max(REWARD_SECONDS, rest):
@@ -318,7 +318,7 @@ class Lockstep:
             if not due or not waiting:
                 continue
             for number in range(1, self.job.rollouts + 1 if percent == FINAL else 2):
-                paths = [rollout_path(self.job_dir, c.index, percent, number) for c in waiting]
+                paths = [get_rollout_path(self.job_dir, c.index, percent, number) for c in waiting]
                 scorers = self.collector.scorers if percent == FINAL else ()
                 record_rollouts(self.info, self.learner, paths, number, scorers)
             for candidate in waiting:
@@ -373,7 +373,7 @@ class Lockstep:
     def _compile(self, candidate: Candidate) -> Any:
         try:
             reward = compile_reward(self.job.sources[candidate.index], self.info.name)
-            return Scorer(reward, f"candidate {candidate.index}", partial(self._mark.of, candidate.index))
+            return Scorer(reward, f"candidate {candidate.index}", partial(self._mark.mark_call, candidate.index))
         except Refused as refused:
             candidate.reason = f"{refused.stage}: {refused.reason}"
             return None
@@ -382,11 +382,11 @@ class Lockstep:
         candidates = tuple(c.describe_progress(phase, self.preset.samples) for c in self.candidates)
         samples = sum(c.samples for c in self.candidates)
         fraction = 1.0 if phase == "done" or not self.active else self.iteration / self.preset.iterations
-        now = Progress(phase, fraction, samples=samples, candidates=candidates, waits_at=self._next_wait())
+        now = Progress(phase, fraction, samples=samples, candidates=candidates, waits_at=self._compute_wait())
         write_json(self.folder / "progress.json", now)
         self._reported_at = time.monotonic()
 
-    def _next_wait(self) -> float | None:
+    def _compute_wait(self) -> float | None:
         """The fraction of the training at which it stops next to wait for answers; None: it does not."""
         due = self._preferences.find_next_session() if self.active and self._preferences is not None else None
         return None if due is None else max(due, self.iteration) / self.preset.iterations

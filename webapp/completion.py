@@ -40,7 +40,7 @@ OPTIONS = {
 }
 """What may follow each verb; a test compares it with the verbs' own help. Here, because asking each verb is slow."""
 VALUES: dict[str, Collection[str]] = {
-    "--task | --tasks": catalog.tasks(),
+    "--task | --tasks": catalog.list_tasks(),
     "--method | --methods": OFFERED,
     "--judge": [name for name, _ in CHOICES_WITHOUT_PEOPLE],
     "--preset": catalog.PRESETS,

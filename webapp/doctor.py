@@ -23,7 +23,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from llm import prompts
-from trainer.run import device_and_gpu
+from trainer.run import find_device_and_gpu
 from webapp import health
 from webapp.backup.archive import describe_size
 from webapp.base import scratch
@@ -139,7 +139,7 @@ def examine_files() -> Iterator[Finding]:
 def examine_device() -> Iterator[Finding]:
     name = os.environ.get("PREFINE_DEVICE", "auto")
     try:
-        device, gpu = device_and_gpu(name)
+        device, gpu = find_device_and_gpu(name)
     except ValueError as error:
         yield fail(str(error), "set PREFINE_DEVICE to cpu or auto, or install the driver (docs/gpu.md)")
         return

@@ -72,14 +72,14 @@ def run(plan: Any, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Train what is missing; a row for each experiment and reference."""
     from benchmarks.batch import Trainings
     from benchmarks.controls.searches import Search, build_check, run_searches
-    from trainer.records import TrainJob, states_at_once
+    from trainer.records import TrainJob, count_states_at_once
     from webapp.experiments import loop
     from webapp.experiments.models import Experiment
 
     overrides = {"iterations": options.iterations, "worlds": options.worlds}
     trainings = Trainings(options.data / options.task, options.task, overrides)
     problem = loop.describe_task(Experiment(task=options.task))
-    check = build_check(options.task, states_at_once(TrainJob(options.task, (), overrides=overrides)))
+    check = build_check(options.task, count_states_at_once(TrainJob(options.task, (), overrides=overrides)))
     searches = [Search(plan, cell, problem, check) for cell in plan.cells()]
     run_searches(searches, trainings)
     winners = {one: one.winner for one in searches if one.winner}
@@ -115,7 +115,7 @@ def list_references(plan: Any) -> dict[str, list[Any]]:
     """Human and Sparse."""
     from simulation import catalog
 
-    reward = catalog.reference_reward(plan.tasks[0])
+    reward = catalog.read_reference_reward(plan.tasks[0])
     return {"Human": list_retrainings(reward, 0, plan), "Sparse": list_retrainings(reward, 0, plan, by_metric=True)}
 
 

@@ -86,7 +86,7 @@ class Search:
     def advance(self, trainings: Trainings) -> None:
         """Go on with the results."""
         assert self.waits is not None
-        hidden = catalog.task(self.problem.task).metric_row
+        hidden = catalog.get_task(self.problem.task).metric_row
         outcomes = []
         for candidate, training in zip(self.waits.candidates, self.trainings, strict=True):
             found = trainings.find(training)

@@ -29,7 +29,7 @@ from benchmarks.published_rewards.table import read_scores, save_scores
 from llm.methods.retrain import EPISODES
 from simulation import catalog
 from trainer import launch
-from trainer.records import TrainJob, states_at_once
+from trainer.records import TrainJob, count_states_at_once
 from webapp.base.statistics.group_tests import summarize_mean
 
 HIDDEN = "no task here"
@@ -62,7 +62,7 @@ def check_programs(programs: Sequence[Program], preset: str) -> list[Checked]:
         except ValueError as error:
             found[program] = Checked(program, refused=str(error))
     for task, own in by_task.items():
-        states = states_at_once(TrainJob(task, (own[0][1],), preset))
+        states = count_states_at_once(TrainJob(task, (own[0][1],), preset))
         for (program, source), verdict in zip(own, launch.check(task, [s for _, s in own], states), strict=True):
             found[program] = Checked(program, source if verdict.ok else "", f"{verdict.stage}: {verdict.reason}")
     return [found[program] for program in programs]

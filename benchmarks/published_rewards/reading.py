@@ -41,7 +41,7 @@ class Program:
     @property
     def task(self) -> str | None:
         """The task here that is meant; None where there is none."""
-        known = catalog.tasks()
+        known = catalog.list_tasks()
         near = get_close_matches(self.named.casefold(), {name.casefold() for name in known}, 1, NEAR)
         return match_name(self.named, known) or (match_name(near[0], known) if near else None)
 

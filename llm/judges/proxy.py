@@ -35,9 +35,9 @@ def judge(
     if isinstance(request, Compare):
         first, second = teacher.utilities(check_scored(seen), replace(noise, gamma=1.0), unit)
         return noisy.compare(values[0], values[1], noise, rng, (first, second), unit or 1.0)
-    best = noisy.best_of(values, noise, rng)
+    best = noisy.choose_best(values, noise, rng)
     rest = [i for i in range(len(seen)) if i != best]
-    worst = rest[-1 - noisy.best_of([-values[i] for i in reversed(rest)], noise, rng)] if rest else None
+    worst = rest[-1 - noisy.choose_best([-values[i] for i in reversed(rest)], noise, rng)] if rest else None
     if worst is not None and noise.errs(rng):
         best, worst = worst, best
     named = seen[best].candidate.id

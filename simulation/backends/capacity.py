@@ -35,7 +35,7 @@ def measure_sizes(model: mujoco.MjModel) -> Sizes:
     random = np.random.default_rng(0)
     batch = Batch(model, WORLDS, 1)
     qpos, ctrl, contacts, constraints = (batch.bind(name) for name in ("qpos", "ctrl", "ncon", "nefc"))
-    qpos[:] = _postures(model, random)
+    qpos[:] = _draw_postures(model, random)
     low, high = np.where(model.actuator_ctrllimited[:, None], model.actuator_ctrlrange, (-1.0, 1.0)).T
     most = np.zeros(2, dtype=int)
     for step in range(STEPS):
@@ -46,7 +46,7 @@ def measure_sizes(model: mujoco.MjModel) -> Sizes:
     return Sizes(*(_round_up(MARGIN * value) for value in most))
 
 
-def _postures(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
+def _draw_postures(model: mujoco.MjModel, random: np.random.Generator) -> np.ndarray:
     """(WORLDS, nq): half of the worlds as the model begins, half with random hinges, slides and orientations."""
     qpos = np.tile(model.qpos0, (WORLDS, 1))
     tumbled = qpos[WORLDS // 2 :]

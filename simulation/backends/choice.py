@@ -46,12 +46,12 @@ def resolve_device(requested: str = "auto") -> str:
     return f"cuda:{index or 0}"
 
 
-def tensor_device(device: str) -> str:
+def get_tensor_device(device: str) -> str:
     """The device of this engine's tensors; a bridge's are on the CPU."""
     return "cpu" if device in BRIDGES else device
 
 
-def engine(device: str, folder: str = "") -> StartPhysics:
+def find_engine(device: str, folder: str = "") -> StartPhysics:
     """The function that starts the physics on this device (see `resolve_device`). Starts a bridge's worker.
 
     `folder`: the task's, for an engine that loads its own asset. Raises ValueError when something is not installed or
@@ -60,11 +60,11 @@ def engine(device: str, folder: str = "") -> StartPhysics:
     if device == "bridge:mujoco":
         return Bridge("mujoco")
     if device == "bridge:isaacgym":
-        return isaacgym(folder)
+        return connect_isaacgym(folder)
     return start_mujoco if device == "cpu" else start_warp_on(device)
 
 
-def isaacgym(folder: str) -> StartPhysics:
+def connect_isaacgym(folder: str) -> StartPhysics:
     """IsaacGym behind the bridge, as PREFINE_ISAACGYM_PYTHON and PREFINE_ISAACGYM_ASSETS say."""
     python, assets = (os.environ.get(f"PREFINE_ISAACGYM_{name}") for name in ("PYTHON", "ASSETS"))
     if not python or not assets:
@@ -75,12 +75,12 @@ def isaacgym(folder: str) -> StartPhysics:
     return Bridge("isaacgym", python=python, device="cuda:0", asset=files[0])
 
 
-def device_memory(device: str) -> int:
+def read_device_memory(device: str) -> int:
     """Bytes of a CUDA device's memory, which a process maps as its own; 0 for every other device."""
     return torch.cuda.get_device_properties(device).total_memory if device.startswith("cuda") else 0
 
 
-def device_name(device: str) -> str:
+def read_device_name(device: str) -> str:
     """The name that a CUDA device's driver gives it; empty for every other device."""
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else ""
 
@@ -119,4 +119,4 @@ if __name__ == "__main__":
         found = resolve_device(sys.argv[1])
     except ValueError as error:
         raise SystemExit(str(error)) from None
-    print(found, device_name(found))
+    print(found, read_device_name(found))

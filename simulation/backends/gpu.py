@@ -74,7 +74,7 @@ class WarpPhysics:
         self._device = wp.get_device(device)
         self._overflowing = 0
         with wp.ScopedDevice(self._device):
-            self._warp_model = _on_device(model)
+            self._warp_model = _copy_to_device(model)
             self._failed = wp.zeros(worlds, dtype=wp.bool)
             self._counts = wp.zeros(3, dtype=int)
         self._allocate()
@@ -220,7 +220,7 @@ def _record_graph(work: Callable[[], None]) -> wp.Graph:
     return graph
 
 
-def _on_device(model: mujoco.MjModel) -> mjw.Model:
+def _copy_to_device(model: mujoco.MjModel) -> mjw.Model:
     try:
         on_device = mjw.put_model(model)
     except (NotImplementedError, ValueError) as error:

@@ -91,21 +91,21 @@ class Bridge:
         self, model: mujoco.MjModel, worlds: int, substeps: int, fields: Sequence[str], threads: int
     ) -> tuple[dict[str, Any], dict[str, np.ndarray], tuple[str, ...]]:
         sizes = {"nq": model.nq, "nv": model.nv, "nu": model.nu}
-        shapes = _shapes(model, ("qpos", "qvel", *fields))
+        shapes = _read_shapes(model, ("qpos", "qvel", *fields))
         request: dict[str, Any] = {"do": "start", "model": None, "worlds": worlds, "substeps": substeps}
         request |= {"fields": shapes, "threads": threads, "device": self._device, "reuse": self._block is not None}
         if self._block is not None:
             answer = self._check_answer(lambda: self._exchange(request, START_SECONDS))
-            layout = transport.arrays(worlds, sizes, shapes, answer["state"])
-            if transport.size(layout) > len(self._block):
+            layout = transport.list_arrays(worlds, sizes, shapes, answer["state"])
+            if transport.count_bytes(layout) > len(self._block):
                 raise BridgeError("a bridge's later physics cannot be larger than its first: start another bridge")
         else:
             with tempfile.TemporaryDirectory(prefix="prefine-bridge-") as folder:
                 request["model"] = sizes | self._describe_model(model, Path(folder))
-                answer = self._check_answer(lambda: self._first(request))
-            layout = transport.arrays(worlds, sizes, shapes, answer["state"])
+                answer = self._check_answer(lambda: self._start_first(request))
+            layout = transport.list_arrays(worlds, sizes, shapes, answer["state"])
         assert self._block is not None
-        return answer, transport.views(self._block, layout), tuple(shapes)
+        return answer, transport.view_arrays(self._block, layout), tuple(shapes)
 
     def _describe_model(self, model: mujoco.MjModel, folder: Path) -> dict[str, Any]:
         """The model for the worker: a file of MuJoCo's in `folder`, or in words for an engine without MuJoCo."""
@@ -119,7 +119,7 @@ class Bridge:
         self._channel.send(message)
         return self._channel.receive(timeout)
 
-    def _first(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _start_first(self, request: dict[str, Any]) -> dict[str, Any]:
         """The first start, with whose answer the shared block comes."""
         self._channel.send(request)
         answer, block = self._channel.receive_block(START_SECONDS)
@@ -190,7 +190,7 @@ class BridgePhysics:
         self._bridge.ask({"do": "load"})
 
 
-def _shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]]:
+def _read_shapes(model: mujoco.MjModel, fields: Sequence[str]) -> dict[str, list[int]]:
     """Name -> shape of one world's field, as MuJoCo has it."""
     data = mujoco.MjData(model)
     return {name: list(np.shape(getattr(data, name))) for name in fields}

@@ -81,13 +81,13 @@ class Worker:
         worlds, fields = message["worlds"], message["fields"]
         self._host = hosts.Host(self._model, worlds, message["substeps"], fields, message["threads"], message["device"])
         state = int(self._host.state().shape[1])
-        layout = transport.arrays(worlds, self._sizes, fields, state)
+        layout = transport.list_arrays(worlds, self._sizes, fields, state)
         block = None
         if not message["reuse"]:
             block = os.memfd_create("prefine-bridge")
-            os.ftruncate(block, transport.size(layout))
-            self._block = mmap.mmap(block, transport.size(layout))
-        self._views = transport.views(self._block, layout)  # type: ignore[arg-type]  # made by the first start
+            os.ftruncate(block, transport.count_bytes(layout))
+            self._block = mmap.mmap(block, transport.count_bytes(layout))
+        self._views = transport.view_arrays(self._block, layout)  # type: ignore[arg-type]  # made by the first start
         return {"ok": True, "engine": self._host.engine, "state": state}, block
 
     def _step(self, message: dict[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Channel:
 
     def receive(self, timeout: float | None = None) -> dict[str, Any]:
         """The next frame. Raises BridgeLost when there is none within `timeout` seconds, or it is no frame."""
-        return self._frame(b"", timeout)
+        return self._read_frame(b"", timeout)
 
     def receive_block(self, timeout: float | None = None) -> tuple[dict[str, Any], int | None]:
         """The next frame and the descriptor that came with it, if one did."""
@@ -82,25 +82,25 @@ class Channel:
         for level, kind, data in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 descriptors.frombytes(data[:size])
-        return self._frame(first, timeout), descriptors[0] if descriptors else None
+        return self._read_frame(first, timeout), descriptors[0] if descriptors else None
 
     def close(self) -> None:
         """Close the connection, which the other end notices."""
         self._socket.close()
 
-    def _frame(self, begun: bytes, timeout: float | None) -> dict[str, Any]:
-        (length,) = LENGTH.unpack(self._exactly(LENGTH.size, begun, timeout))
+    def _read_frame(self, begun: bytes, timeout: float | None) -> dict[str, Any]:
+        (length,) = LENGTH.unpack(self._read_exactly(LENGTH.size, begun, timeout))
         if length > LONGEST:
             raise BridgeLost("the other end does not speak the bridge's protocol")
         try:
-            message = json.loads(self._exactly(length, b"", timeout))
+            message = json.loads(self._read_exactly(length, b"", timeout))
         except ValueError as error:
             raise BridgeLost("the other end does not speak the bridge's protocol") from error
         if not isinstance(message, dict):
             raise BridgeLost("the other end does not speak the bridge's protocol")
         return message
 
-    def _exactly(self, count: int, data: bytes, timeout: float | None) -> bytes:
+    def _read_exactly(self, count: int, data: bytes, timeout: float | None) -> bytes:
         while len(data) < count:
             self._wait(timeout)
             try:
@@ -117,7 +117,9 @@ class Channel:
             raise BridgeLost(f"no answer within {timeout:g} s")
 
 
-def arrays(worlds: int, model: dict[str, Any], fields: dict[str, list[int]], state: int) -> list[tuple[str, str, Any]]:
+def list_arrays(
+    worlds: int, model: dict[str, Any], fields: dict[str, list[int]], state: int
+) -> list[tuple[str, str, Any]]:
     """(name, numpy type, shape) of every array in the block, in order. `fields` are name -> shape of one world's."""
     inputs = [
         ("ctrl", "f4", (worlds, model["nu"])),
@@ -129,12 +131,12 @@ def arrays(worlds: int, model: dict[str, Any], fields: dict[str, list[int]], sta
     return inputs + [(name, "f4", (worlds, *shape)) for name, shape in fields.items()]
 
 
-def size(layout: list[tuple[str, str, Any]]) -> int:
+def count_bytes(layout: list[tuple[str, str, Any]]) -> int:
     """Bytes of a block that holds these arrays, one at least."""
     return max(ALIGNMENT, sum(_pad_size(kind, shape) for _, kind, shape in layout))
 
 
-def views(block: mmap.mmap, layout: list[tuple[str, str, Any]]) -> dict[str, np.ndarray]:
+def view_arrays(block: mmap.mmap, layout: list[tuple[str, str, Any]]) -> dict[str, np.ndarray]:
     """The arrays, in the block's memory."""
     found, offset = {}, 0
     for name, kind, shape in layout:

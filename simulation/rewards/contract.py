@@ -110,7 +110,7 @@ def compile_reward(source: str, task: str) -> RewardFunction:
     except (SyntaxError, ValueError, RecursionError) as error:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         raise Refused("compile", message) from None
-    inputs = catalog.task(task).inputs
+    inputs = catalog.get_task(task).inputs
     return RewardFunction(
         arguments=tuple(argument.arg for argument in function.args.args),
         world_input=next(name for name, kind in inputs.items() if "num_envs" in kind),

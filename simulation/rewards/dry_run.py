@@ -125,7 +125,7 @@ def judge(task: str, source: str, tried: list[Sample], states: int) -> Verdict:
         results = [_run(reward, sample) for sample in tried]
         seconds = (time.process_time() - started) / len(tried)
         _require_determinism(reward, tried[0])
-        per_world = {n for n, kind in catalog.task(task).inputs.items() if "num_envs" in kind}
+        per_world = {n for n, kind in catalog.get_task(task).inputs.items() if "num_envs" in kind}
         for sample in (tried[1], tried[-1]):
             _require_independence(reward, sample, per_world)
         _require_variation([total for total, _ in results])

@@ -36,7 +36,7 @@ def parse(source: str, task: str) -> ast.FunctionDef:
     """
     tree = _tree(source)
     function = _find_only_function(tree)
-    inputs = catalog.task(task).inputs
+    inputs = catalog.get_task(task).inputs
     problems = [*_signature_problems(function, inputs)]
     arguments = {argument.arg for argument in function.args.args}
     function.body = [s for s in map(_simplify, _drop_docstrings(function.body)) if not _is_import(s)]

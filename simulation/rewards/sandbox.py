@@ -120,7 +120,7 @@ def check(task: str, sources: Sequence[str], timeout: float = 20.0, states: int 
     `timeout`: wall-clock seconds for one source. `states`: for how many training calls a reward at once; 0: for as many
     as the quick preset. Raises ValueError on an unknown task, and SandboxError when the checking process itself fails.
     """
-    states = states or next(iter(catalog.task(task).presets.values())).states
+    states = states or next(iter(catalog.get_task(task).presets.values())).states
     request = json.dumps({"task": task, "sources": list(sources), "timeout": timeout, "states": states})
     start = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from simulation.rewards import dry_run; dry_run.main()"
     own = {"PREFINE_TASKS": os.pathsep.join(map(str, OWN_FOLDERS))} if OWN_FOLDERS else {}

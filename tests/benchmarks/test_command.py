@@ -89,7 +89,7 @@ def test_a_row_shows_seeds_failures_and_what_was_printed():
 
 
 def test_a_changed_preset_or_seed_is_another_run(tmp_path):
-    job = TrainJob("Ant", (catalog.reference_reward("Ant"),) * 2, seeds=(0, 1), film_at=(100,))
+    job = TrainJob("Ant", (catalog.read_reference_reward("Ant"),) * 2, seeds=(0, 1), film_at=(100,))
     folders = {
         competence.folder_of(changed, tmp_path)
         for changed in (job, replace(job, seeds=(0, 2)), replace(job, overrides={"iterations": 3}), replace(job))

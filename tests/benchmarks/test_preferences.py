@@ -35,7 +35,7 @@ def test_without_quick_settings_of_sac_cartpoles_train_for_the_samples_of_quick(
     name, changed = choose_preset("Ant", "sac", None)
     assert name == "paper-sac" and changed["worlds"] == 32
     job = make_job("Ant", Part("pebble", "reward"), make_options())
-    assert resolve_preset(job).samples == catalog.preset("Ant", "quick").samples
+    assert resolve_preset(job).samples == catalog.get_preset("Ant", "quick").samples
     assert choose_preset("Ant", "sac", 7)[1]["iterations"] == 7
 
 

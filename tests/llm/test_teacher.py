@@ -8,7 +8,7 @@ import pytest
 from llm.judges.proxy import judge
 from llm.judges.teacher import utilities
 from llm.records import Candidate, Choose, Compare, Judge, Outcome, Pick
-from teachers.noisy import Teacher, best_of, compare, prefers_first
+from teachers.noisy import Teacher, choose_best, compare, compute_preference
 
 
 def outcome(name, rts, samples=()):
@@ -27,8 +27,8 @@ def test_it_errs_as_often_as_its_rationality_says():
     """Utilities are 6/4 and 2/4 of the mean size 4: P = 1 / (1 + exp(-beta (1.5 - 0.5)))."""
     share = shares(Compare(1, outcome("a", 6.0), outcome("b", 2.0)), {"beta": 2.0})
     assert share("first") == pytest.approx(1 / (1 + math.exp(-2.0)), abs=0.02)
-    assert prefers_first(1.0, 3.0, 0.5) == pytest.approx(1 / (1 + math.e))
-    assert prefers_first(1.0, 3.0, -1) == 0
+    assert compute_preference(1.0, 3.0, 0.5) == pytest.approx(1 / (1 + math.e))
+    assert compute_preference(1.0, 3.0, -1) == 0
 
 
 def test_best_of_several_is_the_plackett_luce_choice():
@@ -95,14 +95,14 @@ def test_thresholds_heed_what_came_early_even_for_a_myopic_one():
 def test_a_rational_one_that_does_not_see_small_differences_takes_any_of_those_alike():
     """exp(0), exp(-0.2) and exp(-1.8) over their sum; the first two change places half the time."""
     teacher, powers = Teacher(beta=2.0, equal=0.2), [1.0, math.exp(-0.2), math.exp(-1.8)]
-    drawn = [best_of([1.0, 0.9, 0.1], teacher, random.Random(seed)) for seed in range(4000)]
+    drawn = [choose_best([1.0, 0.9, 0.1], teacher, random.Random(seed)) for seed in range(4000)]
     assert drawn.count(0) / 4000 == pytest.approx((powers[0] + powers[1]) / 2 / sum(powers), abs=0.03)
     assert drawn.count(2) / 4000 == pytest.approx(powers[2] / sum(powers), abs=0.03)
 
 
 def test_those_that_look_equal_are_drawn_from():
     teacher = Teacher(equal=0.2)
-    drawn = {best_of([1.0, 0.9, 0.1], teacher, random.Random(seed)) for seed in range(40)}
+    drawn = {choose_best([1.0, 0.9, 0.1], teacher, random.Random(seed)) for seed in range(40)}
     assert drawn == {0, 1}
 
 

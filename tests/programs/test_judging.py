@@ -3,7 +3,7 @@
 import pytest
 
 from programs import compiling, judging, lock
-from programs.judging import grade_subtasks, judge, share
+from programs.judging import compute_share, grade_subtasks, judge
 from programs.records import Case, CaseResult, Harness, HarnessError, JailError, Limits, Report
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def test_what_is_no_program_says_what_the_compiler_said():
     (python,) = judge(["def f(:\n"], "python", CASES, Limits())
     assert not cpp.compiled and "not declared" in cpp.message and cpp.results == ()
     assert not python.compiled and "SyntaxError" in python.message
-    assert share(grade_subtasks(cpp, CASES, {})) == 0.0
+    assert compute_share(grade_subtasks(cpp, CASES, {})) == 0.0
     assert not judge(["#" * 300_000], "python", CASES, Limits())[0].compiled
 
 
@@ -76,8 +76,8 @@ def test_points_are_earned_by_whole_subtasks():
     report = Report(True, "", tuple(CaseResult(v, 0, 0) for v in ("ok", "ok", "wrong", "ok")))
     subtasks = grade_subtasks(report, cases, {1: 20, 2: 50, 3: 30})
     assert [(s.number, s.earned, s.passed, s.cases) for s in subtasks] == [(1, 20, 1, 1), (2, 0, 1, 2), (3, 30, 1, 1)]
-    assert share(subtasks) == pytest.approx(0.5)
-    assert share(()) == 0.0
+    assert compute_share(subtasks) == pytest.approx(0.5)
+    assert compute_share(()) == 0.0
 
 
 def test_a_missing_compiler_is_said(monkeypatch):
@@ -166,7 +166,7 @@ def test_a_grader_calls_a_programs_functions_and_a_checker_gives_shares_of_point
     assert [r.note for r in seven.results] == ["", "another number"]
     assert not none.compiled and "main" in none.message
     subtasks = grade_subtasks(one, GUESSES, {1: 40, 2: 60})
-    assert [s.earned for s in subtasks] == [40, 30] and share(subtasks) == pytest.approx(0.7)
+    assert [s.earned for s in subtasks] == [40, 30] and compute_share(subtasks) == pytest.approx(0.7)
 
 
 def test_a_checker_of_python_programs_is_written_in_python():

@@ -26,13 +26,13 @@ def compute_variables(
     ctrl: Sequence[float] | float = 0.0,
 ) -> Worlds:
     """One world's variables in this state of MuJoCo's: quaternion wxyz, angular velocity in the body's frame."""
-    model = mujoco_models.physics_model(task)
+    model = mujoco_models.build_physics_model(task)
     data = mujoco.MjData(model)
     data.qpos[:3], data.qpos[3:7], data.qpos[7:] = position, quat, dof_pos
     data.qvel[:3], data.qvel[3:6], data.qvel[6:] = linear, angular, dof_vel
     data.ctrl[:] = ctrl
     mujoco.mj_forward(model, data)
-    definition = importlib.import_module(f"simulation.tasks.{catalog.task(task).folder}.task").Task(model)
+    definition = importlib.import_module(f"simulation.tasks.{catalog.get_task(task).folder}.task").Task(model)
     env = Worlds(1, definition.constants)
     for name in ("qpos", "qvel", *definition.fields):
         setattr(env, name, torch.tensor(getattr(data, name))[None].float())

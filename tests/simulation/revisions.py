@@ -54,7 +54,7 @@ WORLDS, STEPS, TOLERANCE = 4, 3, 2e-3
 
 def describe(task: str) -> dict[str, Any]:
     """Everything of a task that a higher revision is needed for, as JSON holds it."""
-    info, model = catalog.task(task), mujoco_models.physics_model(task)
+    info, model = catalog.get_task(task), mujoco_models.build_physics_model(task)
     parts = {name: digest(read_arrays(model, fields)) for name, fields in MODEL.items()}
     parts["start"] = digest([model.qpos0, model.qpos_spring, model.key_qpos, model.exclude_signature])
     parts["options"] = digest([getattr(model.opt, name) for name in OPTIONS.split()])
@@ -151,7 +151,7 @@ def read_saved() -> dict[str, Any]:
 def main() -> None:
     """Save today's numbers of these tasks."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.revisions", description=main.__doc__)
-    parser.add_argument("tasks", nargs="+", choices=list(catalog.tasks()), metavar="TASK")
+    parser.add_argument("tasks", nargs="+", choices=list(catalog.list_tasks()), metavar="TASK")
     saved = read_saved() | {task: describe(task) for task in parser.parse_args().tasks}
     lines = [f"{json.dumps(task)}: {json.dumps(saved[task])}" for task in sorted(saved)]
     FILE.write_text("{\n" + ",\n".join(lines) + "\n}\n")

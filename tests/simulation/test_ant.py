@@ -88,7 +88,7 @@ def test_feet_carry_the_robot_at_rest():
     env = Environment("Ant", worlds=1)
     for _ in range(150):
         env.step(torch.zeros(1, 8))
-    weight = mujoco_models.physics_model("Ant").body_mass.sum() * 9.81
+    weight = mujoco_models.build_physics_model("Ant").body_mass.sum() * 9.81
     feet = env.attributes["vec_sensor_tensor"][0].view(4, 6)
     assert feet[:, 2].sum().item() == pytest.approx(weight, rel=0.01)
     assert (feet[:, 2] > 0.15 * weight).all()
@@ -152,9 +152,9 @@ def test_falling_in_the_last_step_is_termination():
 
 def test_reference_reward_by_hand():
     namespace: dict = {}
-    exec(catalog.reference_reward("Ant"), namespace)  # our own file
+    exec(catalog.read_reference_reward("Ant"), namespace)  # our own file
     env = observed(quat=wxyz("z", 60))
-    inputs = {name: getattr(env, name) for name in catalog.task("Ant").inputs}
+    inputs = {name: getattr(env, name) for name in catalog.get_task("Ant").inputs}
     upper, middle = inputs["dof_limits_upper"], (inputs["dof_limits_lower"] + inputs["dof_limits_upper"]) / 2
     inputs |= {
         "potentials": torch.tensor([-59997.0]),

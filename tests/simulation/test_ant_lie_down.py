@@ -29,7 +29,7 @@ def test_the_observation_of_an_ant_on_its_back():
     assert up.tolist() == pytest.approx([0, 0, -1], abs=0.02)
     assert obs[0].item() == env.attributes["root_states"][0, 2].item() == pytest.approx(0.3, abs=0.01)
     assert obs[7:10].tolist() == pytest.approx([0, 0, -1], abs=0.02)
-    assert len(obs) == catalog.task("AntLieDown").num_obs == 58
+    assert len(obs) == catalog.get_task("AntLieDown").num_obs == 58
 
 
 def test_the_way_up_is_along_the_torsos_own_axes():
@@ -85,7 +85,7 @@ def test_every_start_is_on_its_feet():
 
 def test_reference_reward_by_hand():
     namespace: dict = {}
-    exec(catalog.reference_reward("AntLieDown"), namespace)  # our own file
+    exec(catalog.read_reference_reward("AntLieDown"), namespace)  # our own file
     states = torch.zeros(3, 13)
     states[2, 7] = 2.0
     total, parts = namespace["compute_reward"](

@@ -29,7 +29,7 @@ def test_it_begins_at_the_start_facing_the_checkpoint():
     assert now["targets"].tolist() == [4, 0, 0] and now["phase"].item() == 0
     assert now["root_states"][:2].tolist() == [0, 0]
     assert now["potentials"].item() == now["prev_potentials"].item() == pytest.approx(-240)
-    assert env.obs_buf.shape == (1, catalog.task("AntPatrolAndReturn").num_obs) == (1, 62)
+    assert env.obs_buf.shape == (1, catalog.get_task("AntPatrolAndReturn").num_obs) == (1, 62)
     assert env.obs_buf[0, 7:14].tolist() == pytest.approx([0, 0, 1, 1, 0, 4, 0], abs=1e-5)
 
 
@@ -107,7 +107,7 @@ def test_a_new_episode_begins_on_the_way_out():
 
 def test_reference_reward_by_hand():
     namespace: dict = {}
-    exec(catalog.reference_reward("AntPatrolAndReturn"), namespace)  # our own file
+    exec(catalog.read_reference_reward("AntPatrolAndReturn"), namespace)  # our own file
     inputs = {
         "root_states": torch.tensor([[1.0, 0, 0.5] + [0.0] * 10]).repeat(2, 1),
         "targets": torch.tensor([[4.0, 0, 0], [0, 0, 0]]),

@@ -32,7 +32,7 @@ def placed(
     command: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> tuple[Task, Worlds]:
     """One robot in this state of MuJoCo's: quaternion wxyz, angular velocity in the body's frame."""
-    model = mujoco_models.physics_model("Anymal")
+    model = mujoco_models.build_physics_model("Anymal")
     data = mujoco.MjData(model)
     data.qpos[:] = (0.0, 0.0, height, *quat, *dof_pos)
     data.qvel[:] = (*linear, *angular, *dof_vel)
@@ -100,7 +100,7 @@ def test_joints_are_offsets_from_the_default_pose():
 
 
 def test_joints_and_bodies_are_in_the_published_order():
-    model = mujoco_models.physics_model("Anymal")
+    model = mujoco_models.build_physics_model("Anymal")
     assert tuple(model.joint(i).name for i in range(1, 13)) == DOF_NAMES
     assert tuple(model.actuator(i).name for i in range(12)) == DOF_NAMES
     assert DOF_NAMES[:4] == ("LF_HAA", "LF_HFE", "LF_KFE", "LH_HAA") and DOF_NAMES[-1] == "RH_KFE"
@@ -110,7 +110,7 @@ def test_joints_and_bodies_are_in_the_published_order():
 
 
 def test_geometry_is_anymals():
-    model = mujoco_models.physics_model("Anymal")
+    model = mujoco_models.build_physics_model("Anymal")
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)  # all angles 0: legs straight down
     assert 40 < model.body_mass.sum() < 55
@@ -126,7 +126,7 @@ def test_actions_are_targets_around_the_default_pose_for_a_pd_drive():
     env.actions = torch.full((1, 12), 0.5)
     targets = task.control(env)[0]
     assert targets.tolist() == pytest.approx([a + 0.25 for a in STANDING])
-    model = mujoco_models.physics_model("Anymal")
+    model = mujoco_models.build_physics_model("Anymal")
     data = mujoco.MjData(model)
     data.qpos[:] = env.qpos[0].numpy()
     data.qvel[6:] = 0.5
@@ -140,7 +140,7 @@ def test_actions_are_targets_around_the_default_pose_for_a_pd_drive():
 
 def test_it_stands_on_four_feet_without_action(resting_robot):
     forces = resting_robot.attributes["contact_forces"][0]
-    weight = mujoco_models.physics_model("Anymal").body_mass.sum() * 9.81
+    weight = mujoco_models.build_physics_model("Anymal").body_mass.sum() * 9.81
     feet = [BODY_NAMES.index(f"{leg}_SHANK") for leg in ("LF", "LH", "RF", "RH")]
     assert forces[:, 2].sum().item() == pytest.approx(weight, rel=0.01)
     assert (forces[feet, 2] > 0.2 * weight).all()
@@ -225,7 +225,7 @@ def test_the_arrow_goes_where_the_command_goes(command, end):
     task, env = placed(quat=wxyz("z", 90), command=command)  # facing +y
     arrow = task.mocap(env)[0]
     scale = 1.0 if command[2] else ARROW_SECONDS
-    assert arrow.shape == (6, 7) == (mujoco_models.visual_model("Anymal").nmocap, 7)
+    assert arrow.shape == (6, 7) == (mujoco_models.build_visual_model("Anymal").nmocap, 7)
     assert arrow[-1, :3].tolist() == pytest.approx([end[0] * scale, end[1] * scale, ARROW_HEIGHT], abs=1e-5)
     heading = 2 * math.atan2(arrow[-1, 5].item(), arrow[-1, 6].item())
     assert math.cos(heading - end[2]) == pytest.approx(1.0, abs=1e-5)
@@ -235,8 +235,8 @@ def test_the_arrow_goes_where_the_command_goes(command, end):
 
 def test_reference_reward_by_hand():
     _, env = placed(linear=(1.0, 0.5, 0.0), angular=(0.0, 0.0, 0.5), command=(1.0, 0.0, 0.0))
-    inputs = {name: getattr(env, name) for name in catalog.task("Anymal").inputs}
-    reward = compile_reward(catalog.reference_reward("Anymal"), "Anymal")
+    inputs = {name: getattr(env, name) for name in catalog.get_task("Anymal").inputs}
+    reward = compile_reward(catalog.read_reference_reward("Anymal"), "Anymal")
     total, parts = reward(inputs | {"torques": torch.full((1, 12), 20.0)})
     assert {name: round(value.item(), 4) for name, value in parts.items()} == {
         "velocity": round(math.exp(-1), 4),

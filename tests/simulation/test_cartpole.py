@@ -5,7 +5,7 @@ import torch
 
 from simulation import catalog
 from simulation.environment import Environment
-from simulation.mujoco_models import physics_model
+from simulation.mujoco_models import build_physics_model
 
 
 def placed(cart: float, angle: float, cart_velocity: float = 0.0, pole_velocity: float = 0.0) -> Environment:
@@ -31,7 +31,7 @@ def test_a_full_push_is_400_newton():
     # x'' = F (I + m l^2) / ((M + m)(I + m l^2) - m^2 l^2)
     env = placed(0.0, 0.0)
     env.step(torch.ones(1, 1))
-    inertia = physics_model("Cartpole").body("pole").inertia.max()
+    inertia = build_physics_model("Cartpole").body("pole").inertia.max()
     acceleration = 400 * (inertia + 0.25) / (2 * (inertia + 0.25) - 0.25)
     assert env.attributes["dof_vel"][0, 0].item() == pytest.approx(acceleration / 60, rel=0.05)
 
@@ -78,7 +78,7 @@ def test_balanced_to_the_end_is_truncated_with_the_full_duration():
 
 def test_reference_reward_by_hand():
     namespace: dict = {}
-    exec(catalog.reference_reward("Cartpole"), namespace)  # our own file
+    exec(catalog.read_reference_reward("Cartpole"), namespace)  # our own file
     total, parts = namespace["compute_reward"](
         dof_pos=torch.tensor([[1.0, 0.5], [3.5, 0.0]]), dof_vel=torch.tensor([[-2.0, 4.0], [0.0, 0.0]])
     )

@@ -18,15 +18,15 @@ GOOD_CARTPOLE = GOOD["Cartpole"]["cosine"]
 
 
 def test_reference_rewards_and_published_ones_are_allowed():
-    for task in catalog.tasks():
-        for name, source in {**GOOD[task], "reference": catalog.reference_reward(task)}.items():
+    for task in catalog.list_tasks():
+        for name, source in {**GOOD[task], "reference": catalog.read_reference_reward(task)}.items():
             assert check_syntax(source, task).reason == "", (task, name)
 
 
 def test_it_names_the_variables_of_the_task():
     reason = check_syntax("def compute_reward(dof_poz): return dof_poz, {}", "Cartpole").reason
     assert "line 1: argument 'dof_poz' is not a variable of this task; did you mean 'dof_pos'?" in reason
-    assert all(name in reason for name in catalog.task("Cartpole").inputs)
+    assert all(name in reason for name in catalog.get_task("Cartpole").inputs)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def inputs() -> dict[str, Tensor]:
 @pytest.fixture(scope="module")
 def environments() -> dict[str, Environment]:
     found = {}
-    for task in catalog.tasks():
+    for task in catalog.list_tasks():
         found[task] = Environment(task, worlds=8, seed=3)
         for _ in range(3):
             found[task].step(torch.rand(8, found[task].info.num_actions) * 2 - 1)
@@ -52,9 +52,9 @@ def plainly(source: str, values: dict[str, Any]) -> tuple[Tensor, dict[str, Tens
     return function(*[copies[name] for name in inspect.signature(function).parameters])
 
 
-@pytest.mark.parametrize(("task", "name"), [*ALL_GOOD, *((task, "reference") for task in catalog.tasks())])
+@pytest.mark.parametrize(("task", "name"), [*ALL_GOOD, *((task, "reference") for task in catalog.list_tasks())])
 def test_it_computes_what_the_source_says(task: str, name: str, environments: dict[str, Environment]):
-    source = catalog.reference_reward(task) if name == "reference" else GOOD[task][name]
+    source = catalog.read_reference_reward(task) if name == "reference" else GOOD[task][name]
     values = environments[task].attributes
     total, components = compile_reward(source, task)(values)
     expected_total, expected = plainly(source, values)

@@ -10,7 +10,7 @@ from simulation.environment import Environment
 
 @pytest.fixture(scope="module")
 def ant() -> mujoco.MjModel:
-    return mujoco_models.physics_model("Ant")
+    return mujoco_models.build_physics_model("Ant")
 
 
 def random_states(model: mujoco.MjModel, worlds: int) -> tuple[torch.Tensor, torch.Tensor]:

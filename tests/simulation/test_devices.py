@@ -21,7 +21,7 @@ META = torch.device("meta")
 
 @pytest.mark.parametrize("name", TASKS)
 def test_tasks_and_rewards_keep_to_the_device_of_their_worlds(name):
-    info, model = catalog.task(name), mujoco_models.physics_model(name)
+    info, model = catalog.get_task(name), mujoco_models.build_physics_model(name)
     task = importlib.import_module(f"simulation.tasks.{info.folder}.task").Task(model)
     _move(task, META)
     data = mujoco.MjData(model)
@@ -42,7 +42,7 @@ def test_tasks_and_rewards_keep_to_the_device_of_their_worlds(name):
         assert {env.obs_buf.device, ended.device, metric.device, counts.device} == {META}
         if hasattr(task, "mocap"):
             assert task.mocap(env).device == META
-        reward = compile_reward(catalog.reference_reward(name), name)
+        reward = compile_reward(catalog.read_reference_reward(name), name)
         total, _ = reward.function(*(getattr(env, argument) for argument in reward.arguments))
         assert total.device == META
 
@@ -69,11 +69,11 @@ def test_names_of_devices(monkeypatch):
 
 def test_isaacgym_says_what_it_needs(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match="set PREFINE_ISAACGYM_PYTHON and PREFINE_ISAACGYM_ASSETS"):
-        choice.engine("bridge:isaacgym", "ant")
+        choice.find_engine("bridge:isaacgym", "ant")
     monkeypatch.setenv("PREFINE_ISAACGYM_PYTHON", "/no/python")
     monkeypatch.setenv("PREFINE_ISAACGYM_ASSETS", str(tmp_path))
     with pytest.raises(ValueError, match="there is no ant.xml or ant.urdf in"):
-        choice.engine("bridge:isaacgym", "ant")
+        choice.find_engine("bridge:isaacgym", "ant")
 
 
 def test_a_state_of_another_engine_is_refused():
@@ -85,6 +85,6 @@ def test_a_state_of_another_engine_is_refused():
 def test_a_malformed_model_is_refused_with_its_place(monkeypatch, tmp_path):
     path = tmp_path / "model.xml"
     path.write_text('<mujoco><worldbody><body><geom type="spere" size="1"/></body></worldbody></mujoco>')
-    monkeypatch.setattr(mujoco_models, "model_path", lambda task: path)
+    monkeypatch.setattr(mujoco_models, "get_model_path", lambda task: path)
     with pytest.raises(ValueError, match="spere|invalid keyword"):
         Environment("Cartpole", 1)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from simulation import film
-from simulation.mujoco_models import visual_model
-from simulation.renderer import DIP_BRIGHTNESS, HEIGHT, WIDTH, RolloutRenderer, brightness, smooth
+from simulation.mujoco_models import build_visual_model
+from simulation.renderer import DIP_BRIGHTNESS, HEIGHT, WIDTH, RolloutRenderer, compute_brightness, smooth
 from simulation.rollout import read_rollout, write_rollout
 from tests import short_training
 
@@ -34,7 +34,7 @@ def cartpole(path: Path, swing: float, restart_at: int = 0) -> Path:
 
 def standing(task: str, steps: int, speed: float) -> np.ndarray:
     """The robot in its rest pose, carried ahead at this speed."""
-    qpos = np.tile(visual_model(task).qpos0, (steps, 1))
+    qpos = np.tile(build_visual_model(task).qpos0, (steps, 1))
     qpos[:, 0] += speed * CONTROL_DT * np.arange(steps)
     return qpos
 
@@ -259,9 +259,9 @@ def test_smoothing_keeps_a_steady_path_and_flattens_a_wobble():
 def test_a_restart_is_a_brief_dip_and_many_never_flash_three_times_a_second():
     restart = np.zeros(60, dtype=bool)
     restart[30] = True
-    light = brightness(restart)
+    light = compute_brightness(restart)
     assert light[30] == light[29] == light.min() < DIP_BRIGHTNESS + 0.1
     assert (light[:26] == 1).all() and (light[34:] == 1).all()
-    often = brightness(np.ones(300, dtype=bool))
+    often = compute_brightness(np.ones(300, dtype=bool))
     dips = np.flatnonzero((often[1:-1] < often[:-2]) & (often[1:-1] <= often[2:]))
     assert np.diff(dips).min() > 10

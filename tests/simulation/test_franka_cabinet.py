@@ -21,7 +21,7 @@ AT_HANDLE = (0.0295, -0.0756, -0.0979, -1.8087, -0.3995, 3.3174, -0.3988)
 
 def placed(arm: Sequence[float] = START, cabinet: Sequence[float] = (0.0,) * 4) -> tuple[Task, Worlds]:
     """One arm and cabinet at these joint positions, at rest."""
-    model = mujoco_models.physics_model("FrankaCabinet")
+    model = mujoco_models.build_physics_model("FrankaCabinet")
     data = mujoco.MjData(model)
     data.qpos[:] = (*arm, *cabinet)
     mujoco.mj_forward(model, data)
@@ -69,7 +69,7 @@ def pulled(steps: int, speed: float = 0.5) -> Environment:
 
 
 def test_dofs_are_in_the_published_order_with_published_limits():
-    model = mujoco_models.physics_model("FrankaCabinet")
+    model = mujoco_models.build_physics_model("FrankaCabinet")
     names = [model.joint(i).name for i in range(model.njnt)]
     assert names[:9] == [*(f"panda_joint{i}" for i in range(1, 8)), "panda_finger_joint1", "panda_finger_joint2"]
     assert names[9:] == ["door_left_joint", "door_right_joint", "drawer_bottom_joint", "drawer_top_joint"]
@@ -83,7 +83,7 @@ def test_dofs_are_in_the_published_order_with_published_limits():
 
 
 def test_the_arm_has_pandas_lengths():
-    model = mujoco_models.physics_model("FrankaCabinet")
+    model = mujoco_models.build_physics_model("FrankaCabinet")
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)  # all angles 0: an upright arm, its hand hanging down in front of it, towards -x
 
@@ -122,7 +122,7 @@ def test_the_drawer_is_grasped_at_its_handle_wherever_it_is():
         inward = quat_rotate(env.drawer_grasp_rot, env.drawer_inward_axis)
         upward = quat_rotate(env.drawer_grasp_rot, env.drawer_up_axis)
         assert (inward[0].tolist(), upward[0].tolist()) == ([-1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
-    model = mujoco_models.physics_model("FrankaCabinet")
+    model = mujoco_models.build_physics_model("FrankaCabinet")
     handle = model.geom("handle")
     assert (model.body("cabinet").pos + model.body("drawer_top").pos + handle.pos).tolist() == pytest.approx(HANDLE)
 
@@ -158,7 +158,7 @@ def test_actions_move_targets_that_stay_within_the_limits():
 
 
 def test_drives_have_the_published_gains():
-    model = mujoco_models.physics_model("FrankaCabinet")
+    model = mujoco_models.build_physics_model("FrankaCabinet")
     data = mujoco.MjData(model)
     data.qpos[:9] = START
     data.ctrl[:] = START
@@ -232,7 +232,7 @@ def test_wild_actions_stay_finite_and_do_not_open_doors_through_the_cabinet():
 
 def test_reference_reward_by_hand():
     _, env = placed((*AT_HANDLE, 0.02, 0.03))
-    inputs = {name: getattr(env, name) for name in catalog.task("FrankaCabinet").inputs}
+    inputs = {name: getattr(env, name) for name in catalog.get_task("FrankaCabinet").inputs}
     handle = torch.tensor([HANDLE])
     inputs |= {
         "franka_grasp_pos": handle + torch.tensor([[0.3, 0.0, 0.4]]),
@@ -246,7 +246,7 @@ def test_reference_reward_by_hand():
         "cabinet_dof_pos": torch.tensor([[0.0, 0.0, 0.0, 0.3]]),
         "actions": torch.full((1, 9), 0.5),
     }
-    reward = compile_reward(catalog.reference_reward("FrankaCabinet"), "FrankaCabinet")
+    reward = compile_reward(catalog.read_reference_reward("FrankaCabinet"), "FrankaCabinet")
     total, parts = reward(inputs)
     assert {name: round(value.item(), 4) for name, value in parts.items()} == {
         "approach": 1.28,  # 2 / 1.25^2

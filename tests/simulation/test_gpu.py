@@ -35,7 +35,9 @@ def actions(env: Environment, generator: torch.Generator) -> torch.Tensor:
     return one.repeat(env.groups, 1)
 
 
-TASKS = [pytest.param(name, marks=() if name == "Cartpole" else pytest.mark.exhaustive) for name in catalog.tasks()]
+TASKS = [
+    pytest.param(name, marks=() if name == "Cartpole" else pytest.mark.exhaustive) for name in catalog.list_tasks()
+]
 """Warp compiles kernels for each, for ten seconds of processor time and more."""
 
 
@@ -61,7 +63,7 @@ def test_one_step_from_the_same_state_is_mujocos(task):
 def test_every_task_runs_on_it_unchanged(task):
     env = Environment(task, worlds=3, groups=2, seed=2, start=WARP)
     beside = Environment(task, worlds=3, groups=2, seed=2, start=MUJOCO)
-    reward = compile_reward(catalog.reference_reward(task), task)
+    reward = compile_reward(catalog.read_reference_reward(task), task)
     generator = torch.Generator().manual_seed(0)
     for number in range(4):
         chosen = actions(env, generator)
@@ -115,7 +117,7 @@ def gpu() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def ant() -> mujoco.MjModel:
-    model = mujoco_models.physics_model("Ant")
+    model = mujoco_models.build_physics_model("Ant")
     model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     return model
 
@@ -205,7 +207,7 @@ def test_what_the_graphs_work_on_lives_as_long_as_they_are_launched(gpu, ant, mo
 @pytest.mark.exhaustive
 def test_room_is_measured_on_the_model(ant):
     assert capacity.measure_sizes(ant) == capacity.measure_sizes(ant)
-    assert capacity.measure_sizes(mujoco_models.physics_model("Cartpole")) == capacity.Sizes(16, 16)
+    assert capacity.measure_sizes(mujoco_models.build_physics_model("Cartpole")) == capacity.Sizes(16, 16)
     assert capacity.measure_sizes(ant).constraints > 16
 
 

@@ -21,7 +21,7 @@ THING = 7 + JOINTS
 
 
 def test_sizes_rate_and_length():
-    found = {task: catalog.task(task) for task in OF_THE_H1}
+    found = {task: catalog.get_task(task) for task in OF_THE_H1}
     assert {name: info.num_obs for name, info in found.items()} == SIZES
     assert {(info.num_actions, info.control_dt, info.episode_steps) for info in found.values()} == {(25, 0.02, 500)}
     for name in found:
@@ -29,7 +29,7 @@ def test_sizes_rate_and_length():
 
 
 def test_it_weighs_and_stands_as_the_maker_says():
-    model = mujoco_models.physics_model("HumanoidPush")
+    model = mujoco_models.build_physics_model("HumanoidPush")
     pelvis = model.body("pelvis").id
     assert model.body_subtreemass[pelvis] == pytest.approx(51.65 + 2 * 0.52, abs=0.01), "H1 and two simple hands"
     env = Environment("HumanoidPush", worlds=256)
@@ -51,7 +51,7 @@ def test_an_action_spans_each_joint_from_where_it_begins():
 
 
 def test_left_and_right_mirror_each_other():
-    model = mujoco_models.physics_model("HumanoidPush")
+    model = mujoco_models.build_physics_model("HumanoidPush")
     data = mujoco.MjData(model)
     for side, sign in (("left", 1), ("right", -1)):
         data.joint(f"{side}_shoulder_roll").qpos[:] = 0.7 * sign
@@ -171,17 +171,17 @@ def test_a_ball_near_the_ground_is_lost():
 
 @pytest.mark.parametrize("task", OF_THE_H1)
 def test_the_human_reward_on_numbers_worked_out_by_hand(task):
-    inputs = {name: torch.zeros(2, *SHAPES.get(name, (3,))) for name in catalog.task(task).inputs}
+    inputs = {name: torch.zeros(2, *SHAPES.get(name, (3,))) for name in catalog.get_task(task).inputs}
     inputs |= {"head_height": torch.tensor([1.65, 1.65 - 0.4125]), "torso_upright": torch.ones(2)}
     inputs |= {"actuator_forces": torch.zeros(2, 25), "hoop_center": torch.tensor([0.0, 0.0, 2.0])}
     inputs |= {"goal": torch.tensor([[0.0, 0.0, 1.0]] * 2), "package_destination": torch.tensor([[0.0, 0.0, 2.0]] * 2)}
-    total, _ = compile_reward(catalog.reference_reward(task), task)(inputs)
+    total, _ = compile_reward(catalog.read_reference_reward(task), task)(inputs)
     assert total.tolist() == pytest.approx(BY_HAND[task], abs=2e-3)
 
 
 def test_pushing_pays_the_hand_of_the_far_side_and_speed_to_the_goal():
     """A goal on the left: the right hand at its place, the left one; then a box that moves there, and away."""
-    names = catalog.task("HumanoidPush").inputs
+    names = catalog.get_task("HumanoidPush").inputs
     inputs = {name: torch.zeros(4, *SHAPES.get(name, (3,))) for name in names}
     inputs |= {"head_height": torch.full((4,), 1.65), "torso_upright": torch.ones(4)}
     inputs |= {"goal": torch.tensor([[0.0, 0.4, 0.0]] * 4)}
@@ -189,7 +189,7 @@ def test_pushing_pays_the_hand_of_the_far_side_and_speed_to_the_goal():
     inputs["right_hand_position"] = torch.tensor([place, far, far, far])
     inputs["left_hand_position"] = torch.tensor([far, place, far, far])
     inputs["box_vel"] = torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.4, 0.0], [0.0, -0.4, 0.0]])
-    _, parts = compile_reward(catalog.reference_reward("HumanoidPush"), "HumanoidPush")(inputs)
+    _, parts = compile_reward(catalog.read_reference_reward("HumanoidPush"), "HumanoidPush")(inputs)
     assert parts["reach"].tolist() == pytest.approx([3.0, 0.0, 0.0, 0.0], abs=5e-3)
     assert parts["move"].tolist() == pytest.approx([0.0, 0.0, 0.8, -0.8])
 

@@ -38,7 +38,7 @@ def simulated(
     angular: Sequence[float] = (0.0, 0.0, 0.0),
 ) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """A hand with its cube in a state of MuJoCo's: quaternion wxyz, angular velocity in the cube's frame."""
-    model, dofs = mujoco_models.physics_model(task), DOFS[task]
+    model, dofs = mujoco_models.build_physics_model(task), DOFS[task]
     data = mujoco.MjData(model)
     data.qpos[:dofs], data.qvel[:dofs] = joints, joint_speed
     data.qpos[dofs : dofs + 3] = model.qpos0[dofs : dofs + 3] if position is None else position
@@ -88,14 +88,14 @@ def test_the_cube_and_its_goal_follow_in_isaacs_order(task):
     at = 3 * DOFS[task]
     cube = env.obs_buf[0, at : at + 13].tolist()
     assert cube == pytest.approx([0.1, 0.2, 0.7, half, 0, 0, half, 1, 2, 3, 0, 0, 0.4], abs=1e-5)
-    start = mujoco_models.physics_model(task).qpos0[DOFS[task] : DOFS[task] + 3]
+    start = mujoco_models.build_physics_model(task).qpos0[DOFS[task] : DOFS[task] + 3]
     goal = env.obs_buf[0, at + 13 : at + 20].tolist()
     assert goal == pytest.approx([start[0], start[1], start[2] - 0.04, 0, 0, half, half], abs=1e-5)
     # Rx(90) times the inverse of Rz(90): (x, y, z, w) = (1/2, 1/2, -1/2, 1/2)
     assert env.obs_buf[0, at + 20 : at + 24].tolist() == pytest.approx([0.5, 0.5, -0.5, 0.5], abs=1e-5)
     assert env.object_pose[0].tolist() == [*env.object_pos[0].tolist(), *env.object_rot[0].tolist()]
-    assert env.obs_buf[0, -mujoco_models.physics_model(task).nu :].tolist() == env.actions[0].tolist()
-    assert env.obs_buf.shape == (1, catalog.task(task).num_obs)
+    assert env.obs_buf[0, -mujoco_models.build_physics_model(task).nu :].tolist() == env.actions[0].tolist()
+    assert env.obs_buf.shape == (1, catalog.get_task(task).num_obs)
 
 
 def test_fingertips_are_where_mujoco_has_them_and_move_as_they_do():
@@ -238,7 +238,7 @@ def test_the_cube_rests_in_a_hand_that_does_nothing(task):
 
 @BOTH
 def test_a_group_is_the_same_alone_and_after_a_continuation(task):
-    actions = torch.rand(60, 3, catalog.task(task).num_actions, generator=torch.Generator().manual_seed(5)) * 2 - 1
+    actions = torch.rand(60, 3, catalog.get_task(task).num_actions, generator=torch.Generator().manual_seed(5)) * 2 - 1
     together, alone = Environment(task, worlds=3, groups=2, seed=6), Environment(task, worlds=3, seed=6)
     for step in range(60):
         if step == 20:
@@ -282,8 +282,8 @@ def reward_by_hand(angle: float, distance: float, action: float, count: int) -> 
 @pytest.mark.parametrize("angle", [0.05, 0.5, 3.0])
 def test_the_reference_reward_by_hand(task, angle):
     namespace: dict = {}
-    exec(catalog.reference_reward(task), namespace)  # our own file
-    goal, count = quat_mul(about("x", 0.4), about("y", 2.0)), catalog.task(task).num_actions
+    exec(catalog.read_reference_reward(task), namespace)  # our own file
+    goal, count = quat_mul(about("x", 0.4), about("y", 2.0)), catalog.get_task(task).num_actions
     total, parts = namespace["compute_reward"](
         object_pos=torch.tensor([[0.03, 0.04, 0.5]]),
         object_rot=-quat_mul(about("z", angle), goal)[None],

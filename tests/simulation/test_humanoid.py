@@ -19,7 +19,7 @@ STANDING = 1.285
 
 @pytest.fixture(scope="module")
 def model() -> mujoco.MjModel:
-    return mujoco_models.physics_model("Humanoid")
+    return mujoco_models.build_physics_model("Humanoid")
 
 
 def observed(position: Sequence[float] = (0.0, 0.0, 1.33), **state: Sequence[float]) -> Worlds:
@@ -197,9 +197,9 @@ def test_random_motor_commands_never_make_the_physics_diverge():
 
 def test_reference_reward_by_hand():
     namespace: dict = {}
-    exec(catalog.reference_reward("Humanoid"), namespace)  # our own file
+    exec(catalog.read_reference_reward("Humanoid"), namespace)  # our own file
     env = observed()
-    inputs = {name: getattr(env, name) for name in catalog.task("Humanoid").inputs}
+    inputs = {name: getattr(env, name) for name in catalog.get_task("Humanoid").inputs}
     upper = inputs["dof_limits_upper"]
     middle = (inputs["dof_limits_lower"] + upper) / 2
     hip = DOF_NAMES.index("left_hip_y")
@@ -230,6 +230,6 @@ def test_reference_reward_by_hand():
 
 
 def test_reference_strengths_are_the_models(model):
-    source = catalog.reference_reward("Humanoid")
+    source = catalog.read_reference_reward("Humanoid")
     listed = eval("(" + source[source.index("        [67.5") : source.index("        device=")].strip(" ,\n") + ")")
     assert listed == model.actuator_gear[:, 0].tolist()

@@ -12,7 +12,7 @@ from tests.simulation import observing
 
 @pytest.fixture(scope="module")
 def model() -> mujoco.MjModel:
-    return mujoco_models.physics_model("HumanoidJump")
+    return mujoco_models.build_physics_model("HumanoidJump")
 
 
 def observed(height: float, dof_pos: np.ndarray | float = 0.0, **velocity: tuple[float, ...]) -> Worlds:
@@ -23,7 +23,7 @@ def observed(height: float, dof_pos: np.ndarray | float = 0.0, **velocity: tuple
 
 
 def test_the_body_is_humanoids(model):
-    humanoid = mujoco_models.physics_model("Humanoid")
+    humanoid = mujoco_models.build_physics_model("Humanoid")
     for field in ("body_mass", "body_pos", "jnt_range", "dof_damping", "geom_size", "geom_contype", "actuator_gear"):
         assert np.array_equal(getattr(model, field), getattr(humanoid, field)), field
     assert [model.joint(i).name for i in range(model.njnt)] == ["root", *DOF_NAMES]
@@ -31,7 +31,7 @@ def test_the_body_is_humanoids(model):
 
 
 def test_there_is_no_metric():
-    assert catalog.task("HumanoidJump").metric is None
+    assert catalog.get_task("HumanoidJump").metric is None
     env = Environment("HumanoidJump", worlds=4)
     step = env.step(torch.zeros(4, 21))
     assert not step.metric_counts.any() and not step.metric.any()
@@ -53,7 +53,7 @@ def test_every_named_joint_is_its_column_of_dof_pos():
     env = observed(1.5, dof_pos=np.linspace(-0.02, 0.03, 21))
     for column, name in enumerate(DOF_NAMES):
         assert torch.equal(getattr(env, name), env.dof_pos[:, column]), name
-        assert name in catalog.task("HumanoidJump").inputs
+        assert name in catalog.get_task("HumanoidJump").inputs
 
 
 def test_the_force_on_a_leg_is_that_on_its_foot():
@@ -82,8 +82,8 @@ def test_the_previous_position_is_that_of_the_step_before():
 def reference(env: Worlds, **changed: torch.Tensor) -> dict[str, float]:
     """The components and the total of the reference reward in this state, with some inputs changed."""
     namespace: dict = {}
-    exec(catalog.reference_reward("HumanoidJump"), namespace)  # our own file
-    inputs = {name: getattr(env, name) for name in catalog.task("HumanoidJump").inputs} | changed
+    exec(catalog.read_reference_reward("HumanoidJump"), namespace)  # our own file
+    inputs = {name: getattr(env, name) for name in catalog.get_task("HumanoidJump").inputs} | changed
     code = namespace["compute_reward"].__code__
     total, parts = namespace["compute_reward"](**{n: inputs[n] for n in code.co_varnames[: code.co_argcount]})
     return {name: value.item() for name, value in parts.items()} | {"total": total.item()}

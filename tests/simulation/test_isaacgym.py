@@ -34,7 +34,7 @@ def isaacgym_environment(python):
     bridges = []
 
     def start(task: str, **settings) -> Environment:
-        bridges.append(Bridge("isaacgym", python=python, asset=mujoco_models.model_path(task)))
+        bridges.append(Bridge("isaacgym", python=python, asset=mujoco_models.get_model_path(task)))
         return Environment(task, start=bridges[-1], **settings)
 
     yield start
@@ -90,7 +90,7 @@ def test_worlds_placed_one_after_the_other_are_all_placed(isaacgym_environment):
 
 
 def test_what_it_cannot_host_is_refused(python):
-    bridge = Bridge("isaacgym", python=python, asset=mujoco_models.model_path("Cartpole"))
+    bridge = Bridge("isaacgym", python=python, asset=mujoco_models.get_model_path("Cartpole"))
     with pytest.raises(BridgeError, match="refused: ValueError: IsaacGym hosts models of one robot"):
         Environment("AllegroHand", worlds=1, start=bridge)
     with pytest.raises(BridgeError, match=r"the asset's joints \['hinge', 'slider'\] are not the model's"):

@@ -11,8 +11,8 @@ from simulation import mujoco_models
 from simulation.environment import Environment
 from simulation.rewards import dry_run
 
-GOOD = mujoco_models.model_path("Cartpole").read_text()
-TASKS = mujoco_models.model_path("Cartpole").parents[1]
+GOOD = mujoco_models.get_model_path("Cartpole").read_text()
+TASKS = mujoco_models.get_model_path("Cartpole").parents[1]
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def model(tmp_path, monkeypatch):
         for shared in ("common.xml", "look.xml"):
             (tmp_path / shared).write_text((TASKS / shared).read_text())
         path.write_text(text)
-        monkeypatch.setattr(mujoco_models, "model_path", lambda task: path)
+        monkeypatch.setattr(mujoco_models, "get_model_path", lambda task: path)
         return path
 
     return write
@@ -45,7 +45,11 @@ def model(tmp_path, monkeypatch):
 def test_a_malformed_model_is_named_with_its_fault(model, text, reason):
     assert text != GOOD
     path = model(text)
-    for build in (mujoco_models.physics_model, mujoco_models.visual_model, lambda task: Environment(task, worlds=1)):
+    for build in (
+        mujoco_models.build_physics_model,
+        mujoco_models.build_visual_model,
+        lambda task: Environment(task, worlds=1),
+    ):
         with pytest.raises(ValueError, match=reason) as error:
             build("Cartpole")
         assert str(error.value).startswith(f"{path} is no model that MuJoCo can compile: ")
@@ -63,18 +67,18 @@ def test_the_check_of_a_reward_says_that_the_model_is_at_fault(model, monkeypatc
 def test_a_time_step_that_does_not_fit_the_control_step_is_refused(model):
     model(GOOD.replace('timestep="0.008', 'timestep="0.009', 1))
     with pytest.raises(ValueError, match="is not the control step"):
-        mujoco_models.physics_model("Cartpole")
+        mujoco_models.build_physics_model("Cartpole")
 
 
 def test_both_models_have_the_same_joints():
-    physics, visual = mujoco_models.physics_model("ShadowHand"), mujoco_models.visual_model("ShadowHand")
+    physics, visual = mujoco_models.build_physics_model("ShadowHand"), mujoco_models.build_visual_model("ShadowHand")
     assert (physics.nq, physics.nv, physics.nu) == (visual.nq, visual.nv, visual.nu)
     assert physics.ngeom < visual.ngeom
 
 
 @pytest.mark.parametrize("task", ["Anymal", "AllegroHand", "FrankaCabinet", "PickCube"])
 def test_what_films_show_as_meshes_is_not_loaded_for_physics_and_changes_nothing(task):
-    physics, shown = mujoco_models.physics_model(task), mujoco_models.visual_model(task)
+    physics, shown = mujoco_models.build_physics_model(task), mujoco_models.build_visual_model(task)
     assert physics.nmesh == 0 < shown.nmesh
     assert drive(physics).tobytes() == drive(shown).tobytes()
 

@@ -35,7 +35,7 @@ def test_train_takes_names_in_any_case(tmp_path):
     reward = tmp_path / "reward.py"
     reward.write_text("one")
     typed = ["--task", "cartpole", "--preset", "Quick", "--algorithm", "SAC", "--reward", str(reward)]
-    job = train._job(train._options(typed))
+    job = train._make_job(train._parse_options(typed))
     assert (job.task, job.preset) == ("Cartpole", "quick-sac")
 
 
@@ -44,4 +44,4 @@ def test_help_lists_tasks_with_their_presets(command, capsys):
     with pytest.raises(SystemExit):
         command.main(["--help"])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["Cartpole", *", ".join(catalog.task("Cartpole").presets).split()] in lines
+    assert ["Cartpole", *", ".join(catalog.get_task("Cartpole").presets).split()] in lines

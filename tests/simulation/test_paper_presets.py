@@ -21,7 +21,7 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("task", PUBLISHED)
 def test_settings(task):
-    preset = catalog.preset(task, "paper")
+    preset = catalog.get_preset(task, "paper")
     assert isinstance(preset, catalog.Preset)
     assert (
         *(preset.hidden, preset.worlds, preset.horizon, preset.worlds * preset.horizon // preset.minibatches),
@@ -34,10 +34,10 @@ def test_settings(task):
 WALKERS = {"Ant", "AntLieDown", "AntPatrolAndReturn", "Anymal", "Humanoid", "HumanoidJump", *OF_THE_H1}
 
 
-@pytest.mark.parametrize("task", [name for name, info in catalog.tasks().items() if "paper-sac" in info.presets])
+@pytest.mark.parametrize("task", [name for name, info in catalog.list_tasks().items() if "paper-sac" in info.presets])
 def test_rdas_numbers(task):
     """Worlds, steps, updates, discount: the last of the printed table's two columns is for what walks."""
-    preset = catalog.preset(task, "paper-sac")
+    preset = catalog.get_preset(task, "paper-sac")
     assert isinstance(preset, catalog.SacPreset)
     found = (preset.worlds, preset.samples, preset.iterations * preset.updates, preset.gamma)
     printed = (16, 10_000_000, 625_000, 0.98) if task in WALKERS else (2048, 50_000_000, 250_000, 0.95)
@@ -60,5 +60,5 @@ PRINTED = {
 
 @pytest.mark.parametrize("task", PRINTED)
 def test_sizes_and_times(task):
-    info = catalog.task(task)
+    info = catalog.get_task(task)
     assert (info.num_obs, info.num_actions, info.control_dt, info.episode_steps) == PRINTED[task]

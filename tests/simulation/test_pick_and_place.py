@@ -109,7 +109,7 @@ def test_a_cube_that_is_poked_with_the_peg_succeeds():
 
 def test_a_peg_above_the_cube_earns_less_than_one_behind_it():
     """Training found that a peg lifted above the cube was paid as one that touches it (2026-11-27)."""
-    reward = compile_reward(catalog.reference_reward("PokeCube"), "PokeCube")
+    reward = compile_reward(catalog.read_reference_reward("PokeCube"), "PokeCube")
 
     def earn(head: tuple[float, float, float], cube_x: float = 0.14) -> float:
         head_pos = torch.tensor([head])

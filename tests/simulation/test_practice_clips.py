@@ -12,7 +12,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "static" / "studio" / "practice"
 
 @pytest.fixture(scope="module")
 def rollouts():
-    return {name: practice_clips.rollout(control) for name, control in practice_clips.CLIPS.items()}
+    return {name: practice_clips.make_rollout(control) for name, control in practice_clips.CLIPS.items()}
 
 
 @pytest.mark.slow

@@ -108,13 +108,13 @@ def test_a_ball_leaves_the_table_at_its_edge():
 def test_reference_rewards_by_hand():
     robot = {"robot_qpos": torch.zeros(1, 9)}
     near = robot | {"tcp_pos": torch.tensor([[-0.03, 0.0, 0.02]]), "obj_pos": torch.tensor([[0.0, 0.0, 0.02]])}
-    push = compile_reward(catalog.reference_reward("PushCube"), "PushCube")
+    push = compile_reward(catalog.read_reference_reward("PushCube"), "PushCube")
     total, parts = push(near | {"goal_pos": torch.tensor([[0.2, 0.0, 0.0]])})
     reach, place = 1 - np.tanh(5 * 0.005), 1 - np.tanh(5 * 0.2)
     assert parts["reach"].item() == pytest.approx(reach, abs=1e-5)
     assert total.item() == pytest.approx(reach + 2 * place, abs=1e-5)
     assert push(near | {"goal_pos": torch.tensor([[0.05, 0.0, 0.0]])})[0].item() == 4.0
-    roll = compile_reward(catalog.reference_reward("RollBall"), "RollBall")
+    roll = compile_reward(catalog.read_reference_reward("RollBall"), "RollBall")
     ball = {"ball_pos": torch.tensor([[0.0, 0.6, 0.035]]), "goal_pos": torch.tensor([[0.0, -0.4, 0.035]])}
     hit = robot | ball | {"tcp_pos": torch.tensor([[0.0, 0.785, 0.035]]), "ball_vel": torch.zeros(1, 3)}
     assert roll(hit | {"reached_status": torch.zeros(1)})[0].item() == pytest.approx(1 - np.tanh(0.2), abs=1e-5)

@@ -42,7 +42,7 @@ def vectors(env: Environment) -> dict[str, list[float]]:
 
 
 def test_mass_and_reach_are_the_published_ones():
-    model = mujoco_models.physics_model("Quadcopter")
+    model = mujoco_models.build_physics_model("Quadcopter")
     assert model.body_mass.sum() * 9.81 == pytest.approx(WEIGHT, rel=1e-4)
     assert model.opt.gravity.tolist() == [0, 0, -9.81]
     for gimbal in ("pitch_0", "roll_3"):
@@ -200,7 +200,7 @@ def test_the_observation_alone_suffices_to_hover_within_two_centimetres():
 
 def test_reference_reward_by_hand():
     namespace: dict = {}
-    exec(catalog.reference_reward("Quadcopter"), namespace)  # our own file
+    exec(catalog.read_reference_reward("Quadcopter"), namespace)  # our own file
     half = math.radians(60) / 2
     total, parts = namespace["compute_reward"](
         root_positions=torch.tensor([[0, 0, 1.0], [0.6, 0.8, 1.0]]),

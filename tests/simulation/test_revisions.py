@@ -13,7 +13,7 @@ from tests.simulation.revisions import describe, find_changes, read_saved
 SAVE = "python -m tests.simulation.revisions"
 
 
-@pytest.mark.parametrize("task", catalog.tasks())
+@pytest.mark.parametrize("task", catalog.list_tasks())
 def test_a_task_that_changed_has_a_higher_revision(task):
     saved, now = read_saved().get(task), describe(task)
     if saved is None:
@@ -21,7 +21,7 @@ def test_a_task_that_changed_has_a_higher_revision(task):
     if saved["revision"] != now["revision"]:
         pytest.fail(f"{task} is of revision {now['revision']} now. Save its numbers: {SAVE} {task}")
     if changed := find_changes(saved, now):
-        folder = catalog.task(task).folder
+        folder = catalog.get_task(task).folder
         pytest.fail(
             f"{task} has changed ({', '.join(changed)}), its revision has not. If a training could notice it, raise "
             f"`revision` in simulation/tasks/{folder}/info.py: experiments then say which round had which. "
@@ -30,16 +30,16 @@ def test_a_task_that_changed_has_a_higher_revision(task):
 
 
 def test_saved_tasks_exist():
-    assert read_saved().keys() <= catalog.tasks().keys()
+    assert read_saved().keys() <= catalog.list_tasks().keys()
 
 
 def test_a_change_is_named(monkeypatch):
     saved = describe("PickCube")
     assert find_changes(saved, describe("PickCube")) == []
-    model = mujoco_models.physics_model("PickCube")
+    model = mujoco_models.build_physics_model("PickCube")
     model.geom_friction[:, 0] *= 1.1
     model.opt.impratio = 9.0
-    monkeypatch.setattr(mujoco_models, "physics_model", lambda task: model)
+    monkeypatch.setattr(mujoco_models, "build_physics_model", lambda task: model)
     assert find_changes(saved, describe("PickCube")) == ["contacts", "options"]
     monkeypatch.undo()
     monkeypatch.setattr(tabletop, "HINGE_STEP", 0.11)

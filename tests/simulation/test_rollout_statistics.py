@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from simulation.rollout import write_rollout
-from simulation.rollout_statistics import state_statistics
+from simulation.rollout_statistics import compute_state_statistics
 
 
 def test_a_walk_with_a_fall_by_hand(tmp_path):
@@ -15,7 +15,7 @@ def test_a_walk_with_a_fall_by_hand(tmp_path):
     qpos[:, 7] = np.linspace(-1, 1, steps)
     restart = np.arange(steps) == 5
     write_rollout(tmp_path / "r.npz", "Ant", qpos, 0.02, restart)
-    found = state_statistics(tmp_path / "r.npz")
+    found = compute_state_statistics(tmp_path / "r.npz")
     assert (found["seconds"], found["falls"]) == (0.22, 1)
     x, y, height, upright, joint = found["coordinates"]
     assert [c["name"] for c in found["coordinates"]] == ["x", "y", "height", "upright", "joint 1"]
@@ -28,16 +28,16 @@ def test_a_walk_with_a_fall_by_hand(tmp_path):
 def test_episodes_that_ended_in_time_or_at_the_goal_are_no_falls(tmp_path):
     restart = np.arange(9) % 2 == 0
     write_rollout(tmp_path / "r.npz", "Cartpole", np.zeros((9, 2)), 0.01, restart, fell=np.arange(9) == 4)
-    assert state_statistics(tmp_path / "r.npz")["falls"] == 1
+    assert compute_state_statistics(tmp_path / "r.npz")["falls"] == 1
 
 
 def test_a_robot_that_is_fixed_has_joints_only(tmp_path):
     qpos = np.array([[0.0, 0.1], [0.5, 0.1]])
     write_rollout(tmp_path / "r.npz", "Cartpole", qpos, 0.01, np.zeros(2, dtype=bool))
-    first, second = state_statistics(tmp_path / "r.npz")["coordinates"]
+    first, second = compute_state_statistics(tmp_path / "r.npz")["coordinates"]
     assert (first["name"], first["speed"], second["name"], second["travel"]) == ("joint 1", 50.0, "joint 2", 0.0)
 
 
 def test_another_file_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no rollout file"):
-        state_statistics(tmp_path / "none.npz")
+        compute_state_statistics(tmp_path / "none.npz")

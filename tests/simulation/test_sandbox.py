@@ -63,7 +63,7 @@ DEPENDENT = {name: f"{source}    return up, {{'up': up}}\n" for name, source in 
 )
 def test_good_rewards_pass_and_what_one_world_does_must_not_matter_to_another(task: str):
     """In one process: its start costs more than all verdicts."""
-    rewards = {**GOOD[task], "reference": catalog.reference_reward(task)}
+    rewards = {**GOOD[task], "reference": catalog.read_reference_reward(task)}
     rewards |= DEPENDENT if task == "Humanoid" else {}
     verdicts = dict(zip(rewards, sandbox.check(task, list(rewards.values())), strict=True))
     for name in DEPENDENT:
@@ -73,7 +73,7 @@ def test_good_rewards_pass_and_what_one_world_does_must_not_matter_to_another(ta
 
 
 def test_every_task_has_good_rewards():
-    assert set(GOOD) == set(catalog.tasks())
+    assert set(GOOD) == set(catalog.list_tasks())
 
 
 @pytest.mark.exhaustive

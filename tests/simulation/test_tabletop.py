@@ -25,7 +25,7 @@ def grasped_cube() -> Arm:
 
 
 def test_every_task_of_the_table_is_controlled_twenty_times_a_second_and_has_a_sparse_reward():
-    found = [info for info in catalog.tasks().values() if "tcp_pose" in info.inputs]
+    found = [info for info in catalog.list_tasks().values() if "tcp_pose" in info.inputs]
     assert {(info.control_dt, info.substeps) for info in found} == {(0.05, 5)}
     for info in found:
         assert check_syntax(catalog.read_sparse_reward(info.name), info.name).ok, info.name
@@ -134,7 +134,7 @@ def test_wild_actions_stay_finite_in_every_task_of_the_table():
 
 
 def test_franka_cabinet_has_the_same_arm():
-    ours, other = (mujoco_models.physics_model(name) for name in ("PickCube", "FrankaCabinet"))
+    ours, other = (mujoco_models.build_physics_model(name) for name in ("PickCube", "FrankaCabinet"))
     for name in ("link1", "link4", "link7", "hand", "leftfinger"):
         assert ours.body(name).mass == other.body(name).mass
         assert ours.body(name).pos.tolist() == other.body(name).pos.tolist()

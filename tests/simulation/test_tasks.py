@@ -30,7 +30,7 @@ ALSO_HIDDEN |= dict.fromkeys(OF_THE_H1, ("success", "0.05", "0.1 m", "0.58 m", "
 @EVERY_TASK
 def test_shapes_and_types_are_as_declared(task):
     env = Environment(task, worlds=3, groups=2)
-    info = catalog.task(task)
+    info = catalog.get_task(task)
     step = env.step(torch.zeros(6, info.num_actions))
     assert env.num_envs == 6
     assert env.obs_buf.shape == (6, info.num_obs)
@@ -52,16 +52,16 @@ def test_shapes_and_types_are_as_declared(task):
     assert info.metric_at_end is not (counts_meanwhile or info.metric is None), "final_metric of info.py"
 
 
-@pytest.mark.parametrize("task", catalog.tasks())
+@pytest.mark.parametrize("task", catalog.list_tasks())
 def test_the_shown_text_hides_reset_and_metric(task):
-    shown = catalog.observation_source(task).lower()
+    shown = catalog.read_observation_source(task).lower()
     for hidden in (*HIDDEN, *ALSO_HIDDEN.get(task, ())):
         assert hidden not in shown, hidden
 
 
 @EVERY_TASK
 def test_decoration_is_not_simulated_and_changes_no_mass(task):
-    physics, visual = mujoco_models.physics_model(task), mujoco_models.visual_model(task)
+    physics, visual = mujoco_models.build_physics_model(task), mujoco_models.build_visual_model(task)
     assert physics.nq == visual.nq
     assert visual.ngeom > physics.ngeom
     assert visual.body_mass.sum() == pytest.approx(physics.body_mass.sum(), rel=1e-12)
@@ -72,7 +72,7 @@ def test_a_task_of_ones_own_shows_helpers_and_annotated_constants_of_its_success
     """It may be written as functions, which call each other by name."""
     (tmp_path / "task.py").write_text(OWN_TASK)
     monkeypatch.setattr(catalog, "find_folder", lambda name: tmp_path)
-    shown = catalog.success_source("FrankaCabinet")
+    shown = catalog.read_success_source("FrankaCabinet")
     for part in ("WIDTH: float = 0.39", "SLACK = 0.1", "def metric", "def solved", "def find_gap"):
         assert part in shown
     assert "OTHER" not in shown and "terminated" not in shown
@@ -103,11 +103,11 @@ def metric(env, ended):
 
 def test_tasks_with_a_success_test_show_it_whole():
     """To RDA alone: the test itself, what of the task it calls, and the constants that these read."""
-    having = [task for task in catalog.tasks() if catalog.success_source(task)]
+    having = [task for task in catalog.list_tasks() if catalog.read_success_source(task)]
     assert set(having) == {*SHARED, "AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"}
-    assert "OPEN = 0.39" in catalog.success_source("FrankaCabinet")
+    assert "OPEN = 0.39" in catalog.read_success_source("FrankaCabinet")
     for task in having:
-        found = [node for node in ast.walk(ast.parse(catalog.success_source(task))) if isinstance(node, ast.Name)]
+        found = [node for node in ast.walk(ast.parse(catalog.read_success_source(task))) if isinstance(node, ast.Name)]
         given = {node.id for node in found if isinstance(node.ctx, ast.Store)}
         capitals = {node.id for node in found if node.id.isupper()}
         assert capitals <= given, task

@@ -32,7 +32,7 @@ RIGHT, LEFT = (math.pi, 1.57, 1.57), (math.pi, -1.57, 1.57)
 
 
 def test_sizes_rate_and_length_are_the_published_ones():
-    found = {task: catalog.task(task) for task in WITH_TWO_HANDS}
+    found = {task: catalog.get_task(task) for task in WITH_TWO_HANDS}
     assert {name: (i.num_obs, i.num_actions, i.episode_steps) for name, i in found.items()} == PRINTED
     assert {(info.control_dt, info.substeps, info.kind) for info in found.values()} == {(1 / 60, 2, "Two hands")}
     for name in found:
@@ -55,13 +55,13 @@ HANDLES = {
 def test_human_rewards_cost_nothing_where_both_hands_have_come_to_their_handles(task):
     """Else a policy stops in front of them: it is paid for reaching, and fined for having reached."""
     env = Environment(task, worlds=4, threads=1, seed=3)
-    names = [name for name in catalog.task(task).inputs if name in env.attributes]
+    names = [name for name in catalog.get_task(task).inputs if name in env.attributes]
     state = {name: env.attributes[name].clone() for name in names}
     right, left = (state[name] for name in HANDLES[task])
     state |= {"right_hand_pos": right, "left_hand_pos": left}
     state |= {"fingertip_pos": right[:, None].repeat(1, 5, 1), "fingertip_another_pos": left[:, None].repeat(1, 5, 1)}
     namespace: dict = {}
-    exec(catalog.reference_reward(task), namespace)  # our own file
+    exec(catalog.read_reference_reward(task), namespace)  # our own file
     asked = inspect.signature(namespace["compute_reward"]).parameters
     parts = namespace["compute_reward"](**{name: state[name] for name in asked})[1]
     assert parts.pop("reach").min() >= 0 or task == "SwingCup"
@@ -70,7 +70,10 @@ def test_human_rewards_cost_nothing_where_both_hands_have_come_to_their_handles(
 
 @pytest.mark.parametrize("side", ["right_", "left_"])
 def test_each_hand_is_shadow_hands_but_for_its_forearm(side):
-    single, double = mujoco_models.physics_model("ShadowHand"), mujoco_models.physics_model("DoorCloseOutward")
+    single, double = (
+        mujoco_models.build_physics_model("ShadowHand"),
+        mujoco_models.build_physics_model("DoorCloseOutward"),
+    )
     names = [single.body(index).name for index in range(single.nbody)]
     for name in names[names.index("wrist") : names.index("cube")]:
         one, other = single.body(name), double.body(side + name)
@@ -86,7 +89,7 @@ def test_each_hand_is_shadow_hands_but_for_its_forearm(side):
 
 
 def test_a_place_is_the_forearms_end_and_turns_are_about_the_worlds_axes():
-    model = mujoco_models.visual_model("DoorCloseOutward")
+    model = mujoco_models.build_visual_model("DoorCloseOutward")
     assert place_base((0, 0, 0.5, 0, 0, 0))[:3] == pytest.approx([0, -0.29, 0.5]), "fingers point along -y"
     assert place_base((0.55, 0.2, 0.6, *RIGHT))[:3] == pytest.approx([0.26, 0.2, 0.6], abs=1e-3)
     assert model.body("right_forearm").pos.tolist() == [0, 0.29, 0]

@@ -19,9 +19,9 @@ OTHERS = (rewards.UPRIGHT, rewards.STILL)
 def test_the_mark_names_the_candidate_while_its_reward_is_called(tmp_path):
     mark = CallMark(tmp_path)
     assert read_candidate(read_mark(tmp_path)) is None
-    with mark.of(5):
+    with mark.mark_call(5):
         first = read_mark(tmp_path)
-    with contextlib.suppress(ValueError), mark.of(5):
+    with contextlib.suppress(ValueError), mark.mark_call(5):
         second = read_mark(tmp_path)
         raise ValueError
     assert (read_candidate(first), read_candidate(second)) == (5, 5) and first != second
@@ -32,7 +32,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, *seen: tuple[float, float, int]) -> l
     """What a watch says at these (time, processor time, mark)."""
     watch, said = CallWatch(), []
     for now, used, mark in seen:
-        monkeypatch.setattr(calls, "processor_seconds", lambda pid, used=used: used)
+        monkeypatch.setattr(calls, "read_processor_seconds", lambda pid, used=used: used)
         said.append(watch.look(mark, 1, now))
     return said
 
@@ -54,7 +54,7 @@ def test_a_call_that_waits_is_ended_by_the_clock_and_a_suspended_machine_does_no
 
 def test_a_forged_mark_blames_nobody(tmp_path):
     shard = Shard(tmp_path, 2, 4, 1)
-    assert [shard._candidate_of(calls.CANDIDATES + 1 + index) for index in (1, 2, 3, 4)] == [None, 2, 3, None]
+    assert [shard._find_candidate(calls.CANDIDATES + 1 + index) for index in (1, 2, 3, 4)] == [None, 2, 3, None]
 
 
 def coordinated(folder: Path, job: TrainJob) -> TrainResult:
@@ -101,12 +101,12 @@ def test_a_reward_that_takes_longer_than_the_rest_of_its_training_is_dropped(tmp
     first, slow, last = begun.train().candidates
     assert slow.reason.startswith("limits: its calls took 1000000 s of processor time, the rest of its training ")
     assert unnumbered((first, last)) == unnumbered(trained(tmp_path / "without", job(*OTHERS))[1].candidates)
-    assert begun._slow(training.REWARD_SECONDS) == "", "so much it may take in any case"
+    assert begun._explain_slowness(training.REWARD_SECONDS) == "", "so much it may take in any case"
 
 
 def test_the_memory_of_the_machine_is_divided_among_its_processes(monkeypatch, tmp_path):
     monkeypatch.setattr(process, "read_memory_size", lambda: 32 << 30)
-    assert [process.memory_share(count) >> 30 for count in (1, 2, 4, 8, 64)] == [16, 12, 6, 3, 1]
+    assert [process.compute_memory_share(count) >> 30 for count in (1, 2, 4, 8, 64)] == [16, 12, 6, 3, 1]
     monkeypatch.undo()
     monkeypatch.setattr(process, "CONTROL_GROUP", tmp_path / "memory.max")
     process.CONTROL_GROUP.write_text("max\n")

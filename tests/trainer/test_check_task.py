@@ -23,11 +23,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of the example; afterwards no trace of it is left in this process."""
     monkeypatch.setattr(tasks, "__path__", list(tasks.__path__))
     monkeypatch.setenv("PREFINE_TASKS", "")
-    catalog.tasks.cache_clear()
+    catalog.list_tasks.cache_clear()
     known = len(tasks.OWN_FOLDERS)
     yield Path(shutil.copytree(HOPPER, tmp_path / "mine" / "hopper"))
     del tasks.OWN_FOLDERS[known:]
-    catalog.tasks.cache_clear()
+    catalog.list_tasks.cache_clear()
     for name in [name for name in sys.modules if name.startswith("simulation.tasks.hopper")]:
         del sys.modules[name]
     vars(tasks).pop("hopper", None)
@@ -137,7 +137,7 @@ def test_each_fault_is_named(folder: Path, file: str, old: str, new: str, words:
 def test_a_broken_task_is_left_out_and_said(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     shutil.copytree(folder, folder.parent / "broken")
     tasks.add_own_folder(folder.parent)
-    known = catalog.tasks()
+    known = catalog.list_tasks()
     assert "Hopper" in known
     assert "INFO must be a TaskInfo whose folder is 'broken'" in caplog.text
     assert catalog.find_folder("Hopper") == folder

@@ -22,7 +22,7 @@ BRIEF = {"worlds": 4, "horizon": 8, "iterations": 3}
 
 
 def test_candidates_train_on_warp_and_go_on_from_a_checkpoint(monkeypatch, tmp_path):
-    monkeypatch.setattr(choice, "engine", lambda on, folder="": WARP)
+    monkeypatch.setattr(choice, "find_engine", lambda on, folder="": WARP)
     job = TrainJob("Cartpole", (*SOURCES, "def broken("), overrides=BRIEF, film_at=(100,))
     lockstep, result = trained(tmp_path / "whole", job)
     assert [c.ok for c in result.candidates] == [True, True, False]

@@ -17,9 +17,9 @@ from tests.trainer import rewards
 from tests.trainer.test_lockstep import trained
 from trainer import evaluation
 from trainer.checkpoint import load_policy
-from trainer.commands.evaluate import main, policies, report
+from trainer.commands.evaluate import format_report, list_policies, main
 from trainer.estimates import Estimate, estimate_mean, estimate_ratio, estimate_share
-from trainer.evaluation import Episode, choose_episode, evaluate, over_seeds, record_episode
+from trainer.evaluation import Episode, choose_episode, estimate_over_seeds, evaluate, record_episode
 from trainer.records import TrainJob, write_json
 
 pytestmark = pytest.mark.slow
@@ -78,7 +78,7 @@ def test_a_film_shows_the_chosen_episode_from_its_start(policy_file, evaluated, 
     record_episode(load_policy(policy_file), worst, 4, tmp_path / "worst.npz")
     rollout = read_rollout(tmp_path / "worst.npz")
     assert len(rollout.qpos) == 600
-    start = evaluation.episode_worlds(load_policy(policy_file), 4, worst.seed).qpos(worst.number)
+    start = evaluation.make_episode_worlds(load_policy(policy_file), 4, worst.seed).qpos(worst.number)
     assert (rollout.qpos[0] == start).all()
     if worst.steps < 499:
         assert rollout.restart.nonzero()[0][:2].tolist() == [0, worst.steps]
@@ -87,9 +87,9 @@ def test_a_film_shows_the_chosen_episode_from_its_start(policy_file, evaluated, 
 def test_the_interval_of_a_share_over_seeds_stays_a_share():
     """8 of 9 episodes: by Student's t alone it would reach 1.37."""
     episodes = [Episode(seed, n, 10, True, False, float((seed, n) != (0, 0)), 1) for seed in range(3) for n in range(3)]
-    found = over_seeds(episodes, (0, 1, 2), shares=True)
+    found = estimate_over_seeds(episodes, (0, 1, 2), shares=True)
     assert (found.mean, found.low, found.high) == (pytest.approx(8 / 9), pytest.approx(0.41078, abs=1e-4), 1.0)
-    assert over_seeds(episodes, (0, 1, 2), shares=False).high == pytest.approx(1.367, abs=1e-4)
+    assert estimate_over_seeds(episodes, (0, 1, 2), shares=False).high == pytest.approx(1.367, abs=1e-4)
 
 
 def test_without_a_metric_episodes_are_ranked_by_length():
@@ -113,14 +113,14 @@ def test_a_task_without_a_metric_says_so(policy_file, tmp_path, capsys):
     torch.save(saved | other, tmp_path / "jump.pt")
     found, each = evaluate(tmp_path / "jump.pt", seeds=(0,), episodes=2)
     assert found.metric is None and found.score is None and found.score_over_seeds is None
-    assert "HumanoidJump has no metric" in report(found) and "episode length" in report(found)
+    assert "HumanoidJump has no metric" in format_report(found) and "episode length" in format_report(found)
     assert [e.score for e in each] == [None, None]
 
 
 def test_the_command_reports_every_policy_and_films(run, tmp_path, capsys, monkeypatch):
     """A film of its first second and a half."""
-    brief = replace(catalog.task("Cartpole"), clip_seconds=short_training.SECONDS)
-    monkeypatch.setitem(catalog.tasks(), "Cartpole", brief)
+    brief = replace(catalog.get_task("Cartpole"), clip_seconds=short_training.SECONDS)
+    monkeypatch.setitem(catalog.list_tasks(), "Cartpole", brief)
     monkeypatch.setattr(sys, "executable", short_training.python(tmp_path / "python"))
     arguments = [str(run[0]), "--seeds", "0", "1", "--episodes", "2"]
     assert main([*arguments, "--candidate", "1", "--film", "BEST", "--out", str(tmp_path)]) == 0
@@ -186,25 +186,25 @@ def test_code_in_a_file_is_not_run(policy_file, tmp_path, capsys):
 
 def test_folders_without_the_policy_are_refused_with_what_to_give(run, policy_file, tmp_path):
     with pytest.raises(ValueError, match="holds no trained policy: give a folder"):
-        policies(tmp_path, None)
+        list_policies(tmp_path, None)
     with pytest.raises(ValueError, match="has no policy of candidate 7; it has those of: 0, 1"):
-        policies(run[0], 7)
+        list_policies(run[0], 7)
     with pytest.raises(ValueError, match="is one file"):
-        policies(policy_file, 0)
-    assert policies(policy_file.parent, 1) == [policy_file.with_name("1.pt")]
+        list_policies(policy_file, 0)
+    assert list_policies(policy_file.parent, 1) == [policy_file.with_name("1.pt")]
     unfinished = tmp_path / "unfinished"
     unfinished.mkdir()
     shutil.copy(run[0] / "job.json", unfinished)
     with pytest.raises(ValueError, match="has not ended"):
-        policies(unfinished, None)
+        list_policies(unfinished, None)
     with pytest.raises(ValueError, match=r"holds several runs; give one of them: .*unfinished"):
-        policies(tmp_path, None)
+        list_policies(tmp_path, None)
     (unfinished / "result.json").write_text('{"candidates": [], "error": "no space left"}')
     with pytest.raises(ValueError, match="left no policy .no space left"):
-        policies(unfinished, None)
+        list_policies(unfinished, None)
     (unfinished / "result.json").write_text("{")
     with pytest.raises(ValueError, match="damaged"):
-        policies(unfinished, None)
+        list_policies(unfinished, None)
 
 
 def test_a_policy_of_another_task_than_its_run_is_refused(run, tmp_path, capsys):
@@ -240,11 +240,11 @@ def test_a_share_has_clopper_and_pearsons_interval(successes, of, low, high):
 
 def test_episodes_that_succeed_or_fail_are_a_share():
     episodes = [Episode(0, number, 300, False, False, 1.0, 1) for number in range(8)]
-    assert evaluation._score(episodes, shares=True) == estimate_share([1.0] * 8)
-    named = {name for name, info in catalog.tasks().items() if (info.metric or "").startswith(evaluation.SHARE)}
+    assert evaluation._estimate_score(episodes, shares=True) == estimate_share([1.0] * 8)
+    named = {name for name, info in catalog.list_tasks().items() if (info.metric or "").startswith(evaluation.SHARE)}
     shared = {
         name
-        for name, info in catalog.tasks().items()
+        for name, info in catalog.list_tasks().items()
         if {"tcp_pose", "fingertip_another_pos", "torso_upright"} & {*info.inputs}
     }
     assert named == {"AntLieDown", "AntPatrolAndReturn", "FrankaCabinet"} | shared

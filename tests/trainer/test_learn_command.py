@@ -9,7 +9,7 @@ from simulation import catalog
 from simulation.rewards.verdict import Verdict
 from tests import short_training
 from trainer import launch
-from trainer.commands.learn import _options, copy_policy, main, make_job
+from trainer.commands.learn import _parse_options, copy_policy, main, make_job
 from trainer.preferences.algorithms import Preferences
 from trainer.process import ROOT, clean_environment
 from trainer.records import WARM, read_result
@@ -19,17 +19,17 @@ pytestmark = pytest.mark.slow
 
 def test_every_number_of_queries_is_trained_with_every_seed():
     given = "--task cartpole --queries 49 150 --seeds 3 8 --truth metric --segment 0 --teacher equal=0.1 --beside"
-    job, names = make_job(_options(given.split()))
+    job, names = make_job(_parse_options(given.split()))
     few = Preferences(budget=49, truth="metric", segment=0, equal=0.1)
     assert job.preferences[:3] == (few, Preferences(budget=150, truth="metric", segment=0, equal=0.1), None)
     assert (job.preferences[3:], job.seeds) == (job.preferences[:3], (3, 3, 3, 8, 8, 8))
-    assert (job.preset, set(job.sources)) == ("quick", {catalog.reference_reward("Cartpole")})
+    assert (job.preset, set(job.sources)) == ("quick", {catalog.read_reference_reward("Cartpole")})
     assert names[1:4] == ["prefppo, Q=150, seed 3", "the reward itself, seed 3", "prefppo, Q=49, seed 8"]
     given = "--task Cartpole --baseline SURF --selection Entropy --iterations 9"
-    job, _ = make_job(_options(given.split()))
+    job, _ = make_job(_parse_options(given.split()))
     assert (job.preset, job.overrides) == ("quick-sac", {"iterations": 9})
     assert job.preferences == (Preferences("surf", selection="entropy"),)
-    job, _ = make_job(_options(["--task", "Cartpole", "--baseline", "qpa", "--teacher", "mistake=0.1"]))
+    job, _ = make_job(_parse_options(["--task", "Cartpole", "--baseline", "qpa", "--teacher", "mistake=0.1"]))
     assert (job.preset, job.preferences) == ("quick-sac", (Preferences("qpa", mistake=0.1),))
 
 
@@ -37,7 +37,7 @@ def test_learning_goes_on_from_a_program_and_a_policy(tmp_path):
     program, policy = tmp_path / "winner.py", tmp_path / "winner.pt"
     program.write_text("a program")
     policy.write_bytes(b"a policy")
-    options = _options(["--task", "Cartpole", "--prior", str(program), "--policy", str(policy)])
+    options = _parse_options(["--task", "Cartpole", "--prior", str(program), "--policy", str(policy)])
     job, _ = make_job(options)
     assert job.preferences == (Preferences(truth="metric", prior=True),) and job.warm and job.sources == ("a program",)
     copy_policy(policy, tmp_path / "out", job)
@@ -59,7 +59,7 @@ def test_a_copy_of_a_policy_that_ends_half_way_is_not_taken_for_it(tmp_path, mon
     policy.write_bytes(b"a policy")
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space"):
         patch.setattr(shutil, "copyfile", fill_disk)
-        copy_policy(policy, tmp_path / "out", make_job(_options(["--task", "Cartpole"]))[0])
+        copy_policy(policy, tmp_path / "out", make_job(_parse_options(["--task", "Cartpole"]))[0])
     assert list((tmp_path / "out").iterdir()) == []
 
 

@@ -38,7 +38,7 @@ def unnumbered(results: tuple[CandidateResult, ...]) -> list[CandidateResult]:
 
 
 def ant_sources() -> tuple[str, ...]:
-    reference = catalog.reference_reward("Ant")
+    reference = catalog.read_reference_reward("Ant")
     return (
         reference,
         reference.replace("-0.005 *", "-0.05 *"),

@@ -188,7 +188,7 @@ def test_worlds_that_do_not_fit_are_halved_and_the_horizon_doubled(monkeypatch, 
 
 def test_a_bridge_begins_again_with_the_worker_that_it_has(monkeypatch, tmp_path):
     """A locked process can start no other."""
-    started, engine, collect = [], choice.engine, Collector.collect
+    started, engine, collect = [], choice.find_engine, Collector.collect
 
     def once(on, folder=""):
         assert not started, "a second worker"
@@ -200,7 +200,7 @@ def test_a_bridge_begins_again_with_the_worker_that_it_has(monkeypatch, tmp_path
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
         return collect(self, learner, noise)
 
-    monkeypatch.setattr(choice, "engine", once)
+    monkeypatch.setattr(choice, "find_engine", once)
     monkeypatch.setattr(Collector, "collect", refusing)
     job = TrainJob("Cartpole", CARTPOLE[:2], overrides=SHORT, film_at=())
     lockstep, result = trained(tmp_path, job)

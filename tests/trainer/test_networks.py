@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from trainer.networks import NetworkShape, StackedActorCritic, initial_parameters
+from trainer.networks import NetworkShape, StackedActorCritic, draw_parameters
 
 SHAPE = NetworkShape(num_obs=5, num_actions=2, hidden=(7, 6), activation="elu")
 
@@ -15,7 +15,7 @@ MODULES = {"elu": nn.ELU, "silu": nn.SiLU, "relu": nn.ReLU, "tanh": nn.Tanh}
 
 def stacked(count: int, activation: str = "elu") -> StackedActorCritic:
     generator = torch.Generator().manual_seed(3)
-    rows = [initial_parameters(SHAPE, 0.5, generator) for _ in range(count)]
+    rows = [draw_parameters(SHAPE, 0.5, generator) for _ in range(count)]
     return StackedActorCritic(replace(SHAPE, activation=activation), torch.stack(rows))
 
 
@@ -86,7 +86,7 @@ def test_products_in_bfloat16_follow_the_parameters_once_refreshed():
 
 
 def test_initial_parameters_follow_the_seed_and_the_std():
-    first, again = (initial_parameters(SHAPE, 0.5, torch.Generator().manual_seed(1)) for _ in range(2))
+    first, again = (draw_parameters(SHAPE, 0.5, torch.Generator().manual_seed(1)) for _ in range(2))
     assert torch.equal(first, again)
     torch.testing.assert_close(first[-2:], torch.full((2,), math.log(0.5)))
     assert first[:-2].abs().max() <= 1 / math.sqrt(5)

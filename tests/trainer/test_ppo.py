@@ -17,10 +17,10 @@ from trainer.ppo import (
     PPO,
     Minibatch,
     adapt_learning_rate,
+    compute_advantages,
+    compute_ppo_slopes,
     gaussian_kl,
-    generalized_advantages,
     log_probability,
-    ppo_slopes,
 )
 
 PRESET = Preset(
@@ -40,7 +40,7 @@ def flags(*values: bool) -> Tensor:
 
 def advantages(terminated: Tensor, truncated: Tensor, next_values: Tensor) -> list[float]:
     rewards, values = row(1.0, 2.0, 3.0), row(0.5, 1.0, 1.5)
-    result = generalized_advantages(rewards, values, next_values, terminated, truncated, gamma=0.9, gae_lambda=0.5)
+    result = compute_advantages(rewards, values, next_values, terminated, truncated, gamma=0.9, gae_lambda=0.5)
     return result.flatten().tolist()
 
 
@@ -154,7 +154,7 @@ def test_slopes_are_the_derivatives_of_a_loss_written_sample_by_sample():
     loss = sum(reference_loss(batch, k, means[k], log_std[k], values[k], PRESET) for k in range(3))
     expected = torch.autograd.grad(loss, (means, values, log_std))
     with torch.no_grad():
-        ours = ppo_slopes(batch, means, log_std, values, PRESET, PRESET.entropy_weight)
+        ours = compute_ppo_slopes(batch, means, log_std, values, PRESET, PRESET.entropy_weight)
     for a, b in zip(ours, expected, strict=True):
         torch.testing.assert_close(a, b)
     assert (ours[0] == 0).any() and (ours[1] == 0).any()  # both kinds of clipping took place
@@ -163,7 +163,7 @@ def test_slopes_are_the_derivatives_of_a_loss_written_sample_by_sample():
 def test_slopes_of_a_sample_that_is_not_a_number_are_none_either():
     batch = Minibatch(*(torch.ones(1, 4, 2) for _ in range(3)), *(torch.ones(1, 4) for _ in range(4)))
     batch.advantages[0, 1], batch.returns[0, 2] = torch.nan, torch.nan
-    mean_slopes, value_slopes, _ = ppo_slopes(
+    mean_slopes, value_slopes, _ = compute_ppo_slopes(
         batch, torch.zeros(1, 4, 2), torch.zeros(1, 2), torch.ones(1, 4), PRESET, 0.0
     )
     assert mean_slopes.isnan().any(-1).tolist() == [[False, True, False, False]]
@@ -219,10 +219,10 @@ def test_a_candidate_learns_the_same_alone_and_beside_others():
         together.update(data, SharedNoise([seed]))
     torch.testing.assert_close(together.networks.flat[1], alone.networks.flat[0])
     torch.testing.assert_close(together.rates[1], alone.rates[0])
-    assert together.finite().tolist() == [True, True, False]
+    assert together.find_finite().tolist() == [True, True, False]
     assert not torch.equal(together.networks.flat[0], together.networks.flat[1])
     together.keep([0, 1])
-    assert together.networks.flat.shape[0] == 2 and together.finite().all()
+    assert together.networks.flat.shape[0] == 2 and together.find_finite().all()
 
 
 def test_a_restored_learner_continues_exactly():
@@ -239,9 +239,9 @@ def test_a_restored_learner_continues_exactly():
 def test_the_entropys_weight_falls_to_nothing_in_the_end():
     """Each of two updates takes four steps; a fifth of all are 1.6."""
     one, weights = learner(1), []
-    slopes = ppo.ppo_slopes
+    slopes = ppo.compute_ppo_slopes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ppo, "ppo_slopes", lambda *given: weights.append(given[-1]) or slopes(*given))
+        patch.setattr(ppo, "compute_ppo_slopes", lambda *given: weights.append(given[-1]) or slopes(*given))
         for seed in range(2):
             one.update(experience(1, seed), SharedNoise([0]))
     assert weights == pytest.approx([0.01] * 7 + [0.01 / 1.6])

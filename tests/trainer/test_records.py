@@ -44,7 +44,7 @@ def test_overrides_replace_fields_of_the_preset():
     preset = resolve_preset(TrainJob("Ant", ("",), overrides={"iterations": 7.0, "learning_rate": 1}))
     assert (preset.iterations, preset.learning_rate) == (7, 1.0)
     assert isinstance(preset.iterations, int) and isinstance(preset.learning_rate, float)
-    assert preset.worlds == catalog.preset("Ant", "quick").worlds
+    assert preset.worlds == catalog.get_preset("Ant", "quick").worlds
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """Two untrained policies of a task that shows its goal."""
-    info = catalog.task("AllegroHand")
+    info = catalog.get_task("AllegroHand")
     shape = NetworkShape(info.num_obs, info.num_actions, (8,), "silu")
     paths = [tmp_path_factory.mktemp("rollouts") / f"{index}.npz" for index in range(2)]
-    record_rollouts(info, PPO(shape, catalog.preset("AllegroHand", "quick"), [0, 0], mixed_precision=False), paths)
+    record_rollouts(info, PPO(shape, catalog.get_preset("AllegroHand", "quick"), [0, 0], mixed_precision=False), paths)
     return [read_rollout(path) for path in paths]
 
 
@@ -43,9 +43,9 @@ def test_what_a_task_only_shows_is_recorded_with_it(recorded):
 
 
 def test_a_reward_that_fails_on_what_is_filmed_leaves_the_rollout_without_its_values(tmp_path):
-    info = catalog.task("Cartpole")
+    info = catalog.get_task("Cartpole")
     shape = NetworkShape(info.num_obs, info.num_actions, (8,), "silu")
-    learner = PPO(shape, catalog.preset("Cartpole", "quick"), [0, 0], mixed_precision=False)
+    learner = PPO(shape, catalog.get_preset("Cartpole", "quick"), [0, 0], mixed_precision=False)
     scorers = [Scorer(compile_reward(source, "Cartpole")) for source in (rewards.UPRIGHT, rewards.NAN_WHEN_LEANING)]
     paths = [tmp_path / f"{index}.npz" for index in range(2)]
     record_rollouts(info, learner, paths, scorers=scorers)

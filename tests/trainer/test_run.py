@@ -70,7 +70,7 @@ def finished(process: subprocess.Popen, folder: Path) -> TrainResult:
 
 def test_cartpole_learns_to_balance(run, tmp_path):
     (tmp_path / "cancel").touch()  # meant for an earlier attempt: it cancels nothing
-    result = finished(run(tmp_path, TrainJob("Cartpole", (catalog.reference_reward("Cartpole"),))), tmp_path)
+    result = finished(run(tmp_path, TrainJob("Cartpole", (catalog.read_reference_reward("Cartpole"),))), tmp_path)
     (learned,) = result.candidates
     assert result.error == "" and not result.cancelled and learned.ok and learned.final_score > 450
     assert result.samples == learned.samples

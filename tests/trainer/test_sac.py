@@ -15,7 +15,7 @@ from trainer.experience import Experience, Newest
 from trainer.replay_buffer import ReplayBuffer
 from trainer.replay_rows import pack_rows
 from trainer.returns import VALUE_LIMIT, ReturnScale
-from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, project, squash, temperature_slope
+from trainer.sac import ATOMS, LAST_LEARNING_RATE, LOG_STD, SAC, compute_temperature_slope, project, squash
 from trainer.simba import SimbaShape, simba
 
 pytestmark = pytest.mark.slow
@@ -65,7 +65,7 @@ def test_the_temperature_rises_where_there_is_less_entropy_than_wanted():
     log_temperature = torch.tensor([[math.log(0.5)], [math.log(0.5)]])
     log_probs = torch.tensor([[-1.0, -3.0], [5.0, 1.0]])
     # entropies 2 and -3, wanted -0.5 * 2 = -1: slopes 0.5 * (2 + 1) and 0.5 * (-3 + 1)
-    slope = temperature_slope(log_temperature, log_probs, actions=2)
+    slope = compute_temperature_slope(log_temperature, log_probs, actions=2)
     assert slope.flatten().tolist() == pytest.approx([1.5, -1.0])
 
 
@@ -152,10 +152,10 @@ def test_a_candidate_learns_the_same_alone_and_beside_others():
     torch.testing.assert_close(together.actors[1], alone.actors[0])
     torch.testing.assert_close(together.critics[2:4], alone.critics)
     torch.testing.assert_close(together.log_temperature[1], alone.log_temperature[0])
-    assert together.finite().tolist() == [True, True, False]
+    assert together.find_finite().tolist() == [True, True, False]
     assert not torch.equal(together.actors[0], together.actors[1])
     together.keep([0, 1])
-    assert together.finite().all() and together.critics.shape[0] == 4
+    assert together.find_finite().all() and together.critics.shape[0] == 4
     together.update(experience(2, 9), SharedNoise([9, 9]))
     alone.update(experience(1, 9), SharedNoise([9]))
     torch.testing.assert_close(together.actors[1], alone.actors[0])

@@ -8,7 +8,7 @@ from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, shard, trained, unnumbered
 from trainer import checkpoint
 from trainer.evaluation import evaluate
-from trainer.learner import mixed_precision
+from trainer.learner import has_mixed_precision
 from trainer.records import WARM, TrainJob
 
 pytestmark = pytest.mark.slow
@@ -24,7 +24,8 @@ SHORT = {
 }
 
 exact = pytest.mark.skipif(
-    not mixed_precision(), reason="float32 products differ in their last bits with the number of rows; see test_sac.py"
+    not has_mixed_precision(),
+    reason="float32 products differ in their last bits with the number of rows; see test_sac.py",
 )
 
 
@@ -120,8 +121,8 @@ def test_a_policy_of_another_algorithm_or_size_is_no_beginning(finished_run, tmp
             shard(tmp_path / name, given)
 
 
-@pytest.mark.parametrize("task", list(catalog.tasks()))
+@pytest.mark.parametrize("task", list(catalog.list_tasks()))
 def test_presets_are_of_the_algorithm_and_size_that_their_names_say(task):
-    for name, preset in catalog.task(task).presets.items():
+    for name, preset in catalog.get_task(task).presets.items():
         assert preset.algorithm == ("sac" if name.endswith("-sac") else "ppo")
         assert name != "paper-sac" or preset.samples >= 10e6

@@ -11,17 +11,17 @@ from simulation.catalog import Preset
 from tests.trainer.test_lockstep import CARTPOLE, SHORT, shard, trained
 from trainer.preferences.algorithms import Preferences
 from trainer.records import TrainJob, resolve_preset
-from trainer.saved_preset import is_of_this_job, keep_preset, preset_file, read_preset
+from trainer.saved_preset import get_preset_file, is_of_this_job, keep_preset, read_preset
 
 JOB = TrainJob("Cartpole", CARTPOLE[:1], overrides=SHORT, film_at=())
 
 
 def change_preset(monkeypatch: pytest.MonkeyPatch, name: str = "quick", **values: float) -> None:
     """Upgrade to a version in which Cartpole's preset has other values."""
-    info = catalog.task("Cartpole")
+    info = catalog.get_task("Cartpole")
     changed = replace(info, presets={**info.presets, name: replace(info.presets[name], **values)})
-    known = {**catalog.tasks(), "Cartpole": changed}
-    monkeypatch.setattr(catalog, "tasks", lambda: known)
+    known = {**catalog.list_tasks(), "Cartpole": changed}
+    monkeypatch.setattr(catalog, "list_tasks", lambda: known)
 
 
 @pytest.mark.slow
@@ -55,8 +55,8 @@ def test_the_values_of_a_run_that_began_stay(tmp_path, monkeypatch, name):
 def test_a_preset_that_is_no_more_does_not_stop_a_run_that_began_with_it(tmp_path, monkeypatch):
     keep_preset(tmp_path, JOB)
     began = resolve_preset(JOB)
-    known = {**catalog.tasks(), "Cartpole": replace(catalog.task("Cartpole"), presets={})}
-    monkeypatch.setattr(catalog, "tasks", lambda: known)
+    known = {**catalog.list_tasks(), "Cartpole": replace(catalog.get_task("Cartpole"), presets={})}
+    monkeypatch.setattr(catalog, "list_tasks", lambda: known)
     assert read_preset(tmp_path, JOB) == began
 
 
@@ -69,17 +69,17 @@ def test_a_run_of_an_earlier_version_goes_on_with_todays_values(tmp_path, monkey
 
 def test_a_field_that_came_later_has_its_default(tmp_path):
     keep_preset(tmp_path, JOB)
-    saved = json.loads(preset_file(tmp_path).read_text())
+    saved = json.loads(get_preset_file(tmp_path).read_text())
     del saved["bounds_weight"]
-    preset_file(tmp_path).write_text(json.dumps({**saved, "hidden": [8, 8]}))
+    get_preset_file(tmp_path).write_text(json.dumps({**saved, "hidden": [8, 8]}))
     read = read_preset(tmp_path, JOB)
     assert isinstance(read, Preset) and (read.bounds_weight, read.hidden) == (1e-4, (8, 8))
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"algorithm": "dqn"}', '{"algorithm": "ppo", "unknown": 1}'])
 def test_a_damaged_file_is_named(tmp_path, text):
-    preset_file(tmp_path).parent.mkdir()
-    preset_file(tmp_path).write_text(text)
+    get_preset_file(tmp_path).parent.mkdir()
+    get_preset_file(tmp_path).write_text(text)
     with pytest.raises(ValueError, match=r"preset.json is damaged: remove the folder \S+checkpoints to start this run"):
         keep_preset(tmp_path, JOB)
 

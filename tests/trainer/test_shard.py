@@ -28,7 +28,7 @@ def crashes(folder: Path, fractions: list[float]) -> int:
     shard = Crashing(folder, 0, 1, 1)
     shard.fractions = list(fractions)
     shard.start()
-    while not shard.over() and shard.fractions:
+    while not shard.check_child() and shard.fractions:
         pass
     return len(fractions) - len(shard.fractions)
 
@@ -50,7 +50,7 @@ def test_it_says_what_ended_it(tmp_path, capsys):
     shard = Crashing(tmp_path, 2, 4, 1)
     shard.fractions = [0.0] * CRASHES
     shard.start()
-    assert [shard.over() for _ in range(CRASHES)] == [False, False, True]
+    assert [shard.check_child() for _ in range(CRASHES)] == [False, False, True]
     assert shard.failure.startswith("the training process crashed 3 times in a row (exit status 1)")
     assert capsys.readouterr().out.count("starting it again") == CRASHES - 1
 
@@ -72,7 +72,7 @@ def dropped(folder: Path, calls: list[int | None]) -> dict[int, str]:
     shard = CrashingInCalls(folder, 2, 5, 1)
     shard.calls = [*calls, None]
     shard.start()
-    while shard.calls and not shard.over():
+    while shard.calls and not shard.check_child():
         pass
     return read_dropped(shard.folder)
 

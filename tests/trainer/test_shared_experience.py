@@ -11,8 +11,8 @@ from tests.trainer import rewards
 from tests.trainer.test_lockstep import CARTPOLE, shard, trained
 from tests.trainer.test_sac import experience, learner
 from tests.trainer.test_sac_runs import SHORT
-from trainer.records import TrainJob, resolve_preset, states_at_once
-from trainer.replay_rows import pack_rows, pack_together, with_own_rewards
+from trainer.records import TrainJob, count_states_at_once, resolve_preset
+from trainer.replay_rows import pack_rows, pack_together, unpack_together
 from trainer.run import split
 from trainer.sac import SAC
 from trainer.scoring import Scorer, score_horizon
@@ -53,7 +53,7 @@ def test_minibatches_have_equal_states_and_own_rewards():
     of_all = torch.arange(2 * 2 * 8 * 4.0).view(2, 2, 8, 4)
     (together,) = pack_together(data, of_all)
     chosen = [0, 5, 31, 32, 63]
-    first, second = with_own_rewards(together[chosen], 3 + 3 + 2 + 1)
+    first, second = unpack_together(together[chosen], 3 + 3 + 2 + 1)
     assert (first[:, 8].tolist(), second[:, 8].tolist()) == ([0, 5, 31, 32, 63], [64, 69, 95, 96, 127])
     expected = pack_rows(data).flatten(0, 1)[chosen]
     for rows in (first, second):
@@ -142,4 +142,4 @@ def test_what_cannot_be_shared_is_refused_and_one_process_holds_all(tmp_path, mo
         folder = tmp_path / str(processes)
         folder.mkdir()
         assert len(split(folder, replace(job(shared=shared), processes=2))) == processes
-    assert states_at_once(job()) == 3 * states_at_once(job(shared=False)) == 3 * STATES
+    assert count_states_at_once(job()) == 3 * count_states_at_once(job(shared=False)) == 3 * STATES

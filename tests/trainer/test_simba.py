@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainer.simba import SHIFT, WIDENING, SimbaShape, initial_simba, normalize_weights, simba
+from trainer.simba import SHIFT, WIDENING, SimbaShape, draw_simba, normalize_weights, simba
 
 SHAPE = SimbaShape(3, (2, 4), width=8, blocks=2)
 
@@ -43,7 +43,7 @@ def layer_by_layer(flat: Tensor, x: Tensor, shape: SimbaShape = SHAPE) -> list[T
 
 def perturbed(networks: int) -> Tensor:
     generator = torch.Generator().manual_seed(0)
-    flat = torch.stack([initial_simba(SHAPE, generator) for _ in range(networks)])
+    flat = torch.stack([draw_simba(SHAPE, generator) for _ in range(networks)])
     return flat + 0.1 * torch.randn(flat.shape, generator=generator)
 
 
@@ -66,7 +66,7 @@ def test_slopes_are_those_of_a_network_written_layer_by_layer():
 
 
 def test_every_unit_begins_with_weights_of_norm_one_and_is_put_back_there():
-    fresh = initial_simba(SHAPE, torch.Generator().manual_seed(1)).unsqueeze(0)
+    fresh = draw_simba(SHAPE, torch.Generator().manual_seed(1)).unsqueeze(0)
     for flat in (fresh, perturbed(2)):
         directions = [w.clone() for w in matrices(flat)]
         vectors = flat[:, SHAPE.matrices :].clone()

@@ -1,6 +1,6 @@
 import pytest
 
-from trainer.traces import Series, metric_summary, summary
+from trainer.traces import Series, summarize_metric, summarize_series
 
 
 def series(*values: float) -> Series:
@@ -32,14 +32,14 @@ def test_every_iteration_falls_into_exactly_one_interval():
 
 
 def test_summary_has_ten_samples_and_extremes_of_the_intervals():
-    result = summary(series(*range(100)), 100)
+    result = summarize_series(series(*range(100)), 100)
     assert result["samples"] == [4.5 + 10 * i for i in range(10)]
     assert (result["min"], result["mean"], result["max"]) == (0.5, 49.5, 98.5)
 
 
 def test_metric_summary_has_every_interval_and_is_empty_without_a_metric():
-    assert metric_summary(series(*range(100)), 100)["all"] == [0.5 + 2 * i for i in range(50)]
-    assert metric_summary(Series([0.0, 0.0], [0, 0]), 2) == {}
+    assert summarize_metric(series(*range(100)), 100)["all"] == [0.5 + 2 * i for i in range(50)]
+    assert summarize_metric(Series([0.0, 0.0], [0, 0]), 2) == {}
 
 
 def test_an_average_over_worlds_is_not_moved_far_by_the_few_episodes_that_end_early():

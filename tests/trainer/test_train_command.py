@@ -10,7 +10,14 @@ import pytest
 from tests import short_training
 from tests.trainer import rewards
 from tests.trainer.test_run import shard_pids, wait_for
-from trainer.commands.train import _job, _options, duration, name_candidates, table, training_line
+from trainer.commands.train import (
+    _make_job,
+    _parse_options,
+    format_duration,
+    format_table,
+    format_training,
+    name_candidates,
+)
 from trainer.process import ROOT, clean_environment
 from trainer.records import CandidateProgress, CandidateResult, Progress, TrainResult, read_progress, read_result
 
@@ -56,11 +63,11 @@ def test_it_trains_films_and_prints_a_table(tmp_path):
 def test_every_reward_is_trained_with_each_seed_by_the_chosen_algorithm(tmp_path):
     files = [reward_file(tmp_path, name, source) for name, source in (("a.py", "one"), ("b.py", "two"))]
     given = ["--task", "Cartpole", "--reward", *map(str, files)]
-    job = _job(_options([*given, "--seeds", "3", "8", "--algorithm", "sac", "--iterations", "9"]))
+    job = _make_job(_parse_options([*given, "--seeds", "3", "8", "--algorithm", "sac", "--iterations", "9"]))
     assert (job.preset, job.overrides) == ("quick-sac", {"iterations": 9})
     assert (job.sources, job.seeds) == (("one", "two", "one", "two"), (3, 3, 8, 8))
     assert name_candidates(job, files) == ["a.py, seed 3", "b.py, seed 3", "a.py, seed 8", "b.py, seed 8"]
-    plain = _job(_options([*given, "--seed", "5", "--preset", "paper"]))
+    plain = _make_job(_parse_options([*given, "--seed", "5", "--preset", "paper"]))
     assert (plain.preset, plain.seed, plain.seeds, name_candidates(plain, files)) == ("paper", 5, (), ["a.py", "b.py"])
 
 
@@ -120,15 +127,15 @@ def test_progress_reads_as_a_sentence():
     candidates = (CandidateProgress(0), CandidateProgress(1, status="failed", reason="x"))
     progress = Progress("training", 0.25, 75.2, 12000, 3456.7, candidates)
     assert (
-        training_line(progress) == "Training:  25%, 1 min 15 s left, 12,000 samples at 3,457 samples/s, 1 of 2 failed"
+        format_training(progress) == "Training:  25%, 1 min 15 s left, 12,000 samples at 3,457 samples/s, 1 of 2 failed"
     )
-    assert training_line(Progress()) == "Training: starting"
-    assert [duration(s) for s in (9.6, 60, 7500)] == ["10 s", "1 min 0 s", "2 h 5 min"]
+    assert format_training(Progress()) == "Training: starting"
+    assert [format_duration(s) for s in (9.6, 60, 7500)] == ["10 s", "1 min 0 s", "2 h 5 min"]
 
 
 def test_the_table_says_why_a_candidate_failed_and_that_a_task_has_no_metric():
     trace = {"total": {"samples": [1.0, 2.5], "max": 2.5, "mean": 1.7, "min": 1.0}}
     result = TrainResult((CandidateResult(0, True, trace=trace), CandidateResult(1, False, reason="NaN in line 3")))
-    lines = table(["a.py", "b.py"], result).splitlines()
+    lines = format_table(["a.py", "b.py"], result).splitlines()
     assert lines[1].split() == ["a.py", "none", "none", "total", "2.5"]
     assert lines[2].endswith("failed: NaN in line 3")

@@ -83,15 +83,18 @@ def test_a_policy_of_other_networks_is_refused(tmp_path, earlier_run):
 
 
 def test_a_tasks_upright_policy_stays_up_and_goes_nowhere():
-    path = catalog.upright_policy("Humanoid", "quick")
-    assert catalog.upright_policy("Humanoid", "paper") is None and catalog.upright_policy("Cartpole", "quick") is None
+    path = catalog.find_upright_policy("Humanoid", "quick")
+    assert (
+        catalog.find_upright_policy("Humanoid", "paper") is None
+        and catalog.find_upright_policy("Cartpole", "quick") is None
+    )
     found, _ = evaluate_policy(path, [0], 4)
     assert found.episode_length.mean > 400 and abs(found.score.mean) < 0.3
 
 
 @pytest.mark.parametrize("task", ["Humanoid", "HumanoidJump"])
 def test_the_policies_that_tasks_keep_stay_up_while_they_explore(task):
-    policy = checkpoint.load_policy(catalog.upright_policy(task, "quick"), task)
+    policy = checkpoint.load_policy(catalog.find_upright_policy(task, "quick"), task)
     environment = Environment(task, worlds=16, seed=1)
     fallen = torch.zeros(16, dtype=torch.bool)
     generator = torch.Generator().manual_seed(0)
@@ -105,7 +108,7 @@ def test_the_policies_that_tasks_keep_stay_up_while_they_explore(task):
 
 
 def test_the_h1_stands_while_it_explores():
-    policy = checkpoint.load_policy(catalog.upright_policy("HumanoidPush", "quick"), "HumanoidPush")
+    policy = checkpoint.load_policy(catalog.find_upright_policy("HumanoidPush", "quick"), "HumanoidPush")
     environment, generator = Environment("HumanoidPush", worlds=16, seed=1), torch.Generator().manual_seed(0)
     for _ in range(300):
         mean = policy(environment.obs_buf)

@@ -18,8 +18,8 @@ sys.exec_prefix = {prefix!r}  # the jail lets processes read the installation: h
 sys.path.append({root!r})
 from simulation import catalog
 
-task = catalog.tasks()["Cartpole"]
-catalog.tasks()["Cartpole"] = replace(task, clip_seconds=1.1)  # a poster is the frame after one second
+tasks = (getattr(catalog, "list_tasks", None) or catalog.tasks)()  # as earlier versions named it
+tasks["Cartpole"] = replace(tasks["Cartpole"], clip_seconds=1.1)  # a poster is the frame after one second
 if "simulation.film" in sys.orig_argv:
     from importlib import import_module
     from pathlib import Path

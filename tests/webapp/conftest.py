@@ -108,11 +108,11 @@ def data(settings, folders):
 @pytest.fixture(scope="module")
 def short_trainings(tmp_path_factory):
     """The processes that train and film are those of short_training.py, and film once."""
-    info = catalog.task("Cartpole")
+    info = catalog.get_task("Cartpole")
     quick = replace(info.presets["quick"], **short_training.TRAINING, iterations=short_training.ITERATIONS)
     short = replace(info, clip_seconds=short_training.SECONDS, presets={**info.presets, "quick": quick})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "executable", short_training.python(tmp_path_factory.mktemp("python")))
         patch.setattr(django_settings, "FILM_AT", (100,))
-        patch.setitem(catalog.tasks(), "Cartpole", short)
+        patch.setitem(catalog.list_tasks(), "Cartpole", short)
         yield

@@ -35,7 +35,7 @@ from webapp.experiments.execute.train import read_outcomes
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LanguageModel, Request
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_heartbeat"), pytest.mark.slow]
-REWARD = catalog.reference_reward("Cartpole")
+REWARD = catalog.read_reference_reward("Cartpole")
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +206,7 @@ def test_the_command_films_a_policy_and_asks_the_vision_model_of_each_film_sever
         assert len(server.seen) == 3, "what was rated is not asked again"
     text, *images = server.seen[0]["messages"][-1]["content"]
     assert len({image["image_url"]["url"] for image in images}) == 3
-    info = catalog.task("Cartpole")
+    info = catalog.get_task("Cartpole")
     assert info.description in text["text"] and "3 pictures" in text["text"]
     assert "metric" not in text["text"] and REWARD.strip()[:40] not in text["text"]
     assert alignment.read_alignments([row.public_id])[row.public_id] == Alignment(0.6, "Eye", 1, 2)

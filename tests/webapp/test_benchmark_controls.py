@@ -90,7 +90,7 @@ def test_a_training_is_done_again_where_the_preset_has_changed(tmp_path, monkeyp
     trainings, one = MadeUp(tmp_path, "Cartpole"), Training("source", 0)
     trainings.train([one])
     assert trainings.find(one)
-    presets = catalog.task("Cartpole").presets
+    presets = catalog.get_task("Cartpole").presets
     monkeypatch.setitem(presets, "quick", replace(presets["quick"], gamma=0.5))
     with pytest.raises(KeyError):
         trainings.find(one)

@@ -276,20 +276,20 @@ def test_another_revision_makes_other_experiments_but_in_comparisons_that_are_st
 
 
 def test_other_numbers_of_a_preset_or_another_human_reward_make_other_experiments(monkeypatch: Any) -> None:
-    info = catalog.task("Cartpole")
+    info = catalog.get_task("Cartpole")
     values = {"tasks": ["Cartpole"], "methods": ["icpl"], "candidates": 6, "experiments": 1, "retrain": 2}
 
     def plan_with(**changed: Any) -> Plan:
         preset = replace(info.presets["quick"], **changed)
-        known = {**catalog.tasks(), "Cartpole": replace(info, presets={**info.presets, "quick": preset})}
-        monkeypatch.setattr(catalog, "tasks", lambda: known)
+        known = {**catalog.list_tasks(), "Cartpole": replace(info, presets={**info.presets, "quick": preset})}
+        monkeypatch.setattr(catalog, "list_tasks", lambda: known)
         return Comparison(name="Numbers", **values).plan
 
     plan = plan_with()
     assert "preset Cartpole quick" not in plan.revisions, "as version 0.1.0 had it"
     assert not {*plan_with(iterations=7).all_ids} & {*plan.all_ids}
     assert plan_with().all_ids == plan.all_ids
-    monkeypatch.setattr(catalog, "reference_reward", lambda name: "def compute_reward():\n    return 0.0")
+    monkeypatch.setattr(catalog, "read_reference_reward", lambda name: "def compute_reward():\n    return 0.0")
     human, sparse = (("Cartpole", name) for name in REFERENCES)
     other = plan_with()
     assert other.reference_id(*human) != plan.reference_id(*human)
@@ -318,7 +318,7 @@ def test_a_new_default_of_presets_changes_digests_and_a_new_field_does_not() -> 
     for made in (Preset, SacPreset):
         given = {field.name for field in fields(made) if field.default is not MISSING}
         assert given <= first[made.algorithm].keys(), "enter the new field's default in first_settings.json"
-    preset = catalog.preset("Ant", "paper")
+    preset = catalog.get_preset("Ant", "paper")
     assert preset.gae_lambda == 0.95  # type: ignore[union-attr]
 
     @dataclass(frozen=True)
@@ -330,7 +330,7 @@ def test_a_new_default_of_presets_changes_digests_and_a_new_field_does_not() -> 
 
 
 def test_what_does_not_change_a_training_changes_no_digest() -> None:
-    preset = catalog.preset("Ant", "quick")
+    preset = catalog.get_preset("Ant", "quick")
     assert settings_digests.digest_preset(replace(preset, gamma=0.9)) != settings_digests.digest_preset(preset)
     assert settings_digests.digest_preset(replace(preset, gamma=preset.gamma)) == settings_digests.digest_preset(preset)
     assert settings_digests.digest_reward("x = 1  # one\n") == settings_digests.digest_reward("x  = 1")

@@ -86,9 +86,9 @@ def test_what_is_rarely_needed_is_folded_until_it_is_set(admin_client: Client) -
 def test_tasks_are_listed_by_kind(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """In lists and among boxes alike; each of Prefine's tasks has a kind, and one's own come last."""
     assert set(catalog.group_tasks()) == set(catalog.KINDS)
-    assert sorted(name for names in catalog.group_tasks().values() for name in names) == sorted(catalog.tasks())
-    own = {**catalog.tasks(), "Hopper": replace(catalog.task("Ant"), name="Hopper", kind="Your own")}
-    monkeypatch.setattr(catalog, "tasks", lambda: own)
+    assert sorted(name for names in catalog.group_tasks().values() for name in names) == sorted(catalog.list_tasks())
+    own = {**catalog.list_tasks(), "Hopper": replace(catalog.get_task("Ant"), name="Hopper", kind="Your own")}
+    monkeypatch.setattr(catalog, "list_tasks", lambda: own)
     assert [*catalog.group_tasks()][-1] == "Your own"
     boxes = admin_client.get(NEW).text.partition("<legend>Tasks")[2].partition("</fieldset>")[0]
     headings = re.findall(r"<summary[^>]*>(.+?) \(\d+\)<", boxes)
@@ -154,7 +154,7 @@ def test_the_form_says_which_tasks_have_a_preset() -> None:
     titles = dict(preset_choices())
     assert titles["quick"] == catalog.PRESETS["quick"]
     for name, title in titles.items():
-        lacking = [task for task, _ in task_choices("robots") if name not in catalog.task(task).presets]
+        lacking = [task for task, _ in task_choices("robots") if name not in catalog.get_task(task).presets]
         assert bool(lacking) == (" (only " in title or " (not " in title)
 
 

@@ -270,7 +270,7 @@ def test_the_presets_of_a_task_have_no_empty_cells(staff):
     text = html(staff.get(reverse("bench:task", args=["Ant"])))
     table = text[text.index("<h2>Presets</h2>") : text.index("Observation source")]
     cells = [cell.strip() for cell in re.findall("<td[^>]*>(.*?)</td>", table)]
-    assert len(cells) == 8 * len(catalog.task("Ant").presets) and not {"", "×", ","} & set(cells)
+    assert len(cells) == 8 * len(catalog.get_task("Ant").presets) and not {"", "×", ","} & set(cells)
     assert "16 batches of 256" in cells and "actor 1 × 128, critic 2 × 512" in cells
 
 

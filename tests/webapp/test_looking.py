@@ -19,7 +19,7 @@ from simulation.rollout import write_rollout
 from tests.llm.faulty import completion, serving
 from tests.webapp.fake_workers import advance, create_experiment, do_work, start_experiment
 from tests.webapp.request_answers import TALK, do_request
-from trainer.records import rollout_path
+from trainer.records import get_rollout_path
 from webapp.base.store import store
 from webapp.bench.experiments import candidate_details
 from webapp.experiments import run_folder
@@ -44,7 +44,7 @@ def filmed(row: Experiment) -> None:
     clip = Clip.objects.create(candidate=candidate, percent=100, status=Clip.Status.READY)
     path = settings.DATA_DIR / "media" / clip.video
     path.parent.mkdir(parents=True, exist_ok=True)
-    seconds = catalog.task(row.task).clip_seconds
+    seconds = catalog.get_task(row.task).clip_seconds
     look = ["-f", "lavfi", "-i", f"testsrc2=size=480x360:rate=30:duration={seconds}"]
     encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-threads", "1"]
     subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error", *look, *encode, str(path)], check=True)
@@ -118,7 +118,7 @@ def looks_at_another_rollout(problem: Any, rng: Any, k: int, n: int) -> Any:
 def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewards_were_worth(
     register_method: Any,
 ) -> None:
-    info = catalog.task("Cartpole")
+    info = catalog.get_task("Cartpole")
     steps = round(info.clip_seconds / info.control_dt)
     restart = np.arange(steps) % (steps // 2) == 0
     worth = {"total": np.linspace(0, 4, steps).round(), "upright": np.where(restart.cumsum() == 1, 0.25, 0.75)}
@@ -130,7 +130,7 @@ def test_another_rollout_is_filmed_for_its_pictures_and_told_with_what_its_rewar
         assert build_job(row, train, find_candidates(train)).rollouts == 2
         poses = np.stack([np.linspace(-1, 1, steps), np.zeros(steps)], axis=1)
         write_rollout(
-            rollout_path(run_folder.get_folder(train), 1, 100, 2),
+            get_rollout_path(run_folder.get_folder(train), 1, 100, 2),
             "Cartpole",
             poses,
             info.control_dt,

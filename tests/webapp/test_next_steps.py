@@ -279,9 +279,9 @@ def test_learning_on_from_a_winner_that_is_gone_fails_with_the_reason(staff):
 
 def test_learning_on_with_settings_that_are_gone_is_refused(staff, monkeypatch):
     row = bench_rows.create_finished_experiment(k=2, n=1, clips=False)
-    cartpole = catalog.task("Cartpole")
+    cartpole = catalog.get_task("Cartpole")
     others = {name: preset for name, preset in cartpole.presets.items() if name != row.preset}
-    monkeypatch.setitem(catalog.tasks(), "Cartpole", replace(cartpole, presets=others))
+    monkeypatch.setitem(catalog.list_tasks(), "Cartpole", replace(cartpole, presets=others))
     text = read(staff, reverse("bench:experiment", args=[row.public_id]))
     assert "Retrain the winner" in text and "Learn on from pairs" not in text
     learn_on(staff, row)

@@ -74,7 +74,7 @@ def test_a_training_that_people_answer_stops_for_them_and_has_segments_in_second
     do_work(row, until="Train")
     (request,) = find_open_requests(row)
     job = build_job(row, request, find_candidates(request))
-    assert job.sources == (catalog.reference_reward("Cartpole"),)
+    assert job.sources == (catalog.read_reference_reward("Cartpole"),)
     assert job.preferences == (Preferences("prefppo", 150, "reward", 60, "disagreement", outside=True),)
 
 

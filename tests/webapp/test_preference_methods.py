@@ -85,7 +85,7 @@ def test_the_teacher_errs_as_the_judges_options_say_and_compares_the_human_rewar
     do_work(row, until="Train")
     (request,) = find_open_requests(row)
     job = build_job(row, request, find_candidates(request))
-    assert job.sources == (catalog.reference_reward("Cartpole"),)
+    assert job.sources == (catalog.read_reference_reward("Cartpole"),)
     assert job.preferences == (Preferences("prefppo", 150, "reward", 25, "entropy", mistake=0.1, equal=0.05),)
 
 

@@ -9,7 +9,7 @@ from webapp.experiments.models import preset_choices
 
 
 def test_every_preset_of_every_task_has_a_title_and_no_other_is_offered():
-    used = {name for info in catalog.tasks().values() for name in info.presets}
+    used = {name for info in catalog.list_tasks().values() for name in info.presets}
     assert {name for name, _ in preset_choices()} == used
 
 

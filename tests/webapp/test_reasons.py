@@ -53,6 +53,6 @@ class TestReasons:
             )
 
     def test_every_task_names_what_its_robot_does(self):
-        for info in catalog.tasks().values():
+        for info in catalog.list_tasks().values():
             for words in (info.reasons_best, info.reasons_worst):
                 assert 3 <= len(words) <= 6 and max(map(len, words)) <= 40, info.name

@@ -72,9 +72,9 @@ def test_another_method_takes_over_what_came_of_the_same_rewards(data: None, mon
 
 def revise(monkeypatch: pytest.MonkeyPatch, task: str) -> None:
     """Upgrade to a version with other physics for this task."""
-    newer = replace(catalog.task(task), revision=catalog.task(task).revision + 1)
-    known = {**catalog.tasks(), task: newer}
-    monkeypatch.setattr(catalog, "tasks", lambda: known)
+    newer = replace(catalog.get_task(task), revision=catalog.get_task(task).revision + 1)
+    known = {**catalog.list_tasks(), task: newer}
+    monkeypatch.setattr(catalog, "list_tasks", lambda: known)
 
 
 def test_an_experiment_goes_on_after_its_task_changed_and_says_which_rounds_it_changed_for(
@@ -82,7 +82,7 @@ def test_an_experiment_goes_on_after_its_task_changed_and_says_which_rounds_it_c
 ) -> None:
     row = begun(n=2)
     assert describe_task_revisions(row) == ""
-    earlier, before = trained(row), catalog.task(row.task).revision
+    earlier, before = trained(row), catalog.get_task(row.task).revision
     revise(monkeypatch, row.task)
     do_work(row, until="Train")
     later = row.requests.filter(kind="Train").latest("pk")
@@ -104,10 +104,10 @@ def test_pages_and_record_have_the_values_of_each_training_and_mark_those_that_c
     shown = [html(staff.get(page)) for page in pages]
     assert "have changed since" not in shown[0] and '<th scope="col">Today' not in shown[1]
     assert f"<td>{used['learning_rate']}</td>" in shown[1]
-    task = catalog.task(row.task)
+    task = catalog.get_task(row.task)
     newer = replace(task, presets=task.presets | {"quick": replace(task.presets["quick"], gamma=0.5)})
-    known = {**catalog.tasks(), task.name: newer}
-    monkeypatch.setattr(catalog, "tasks", lambda: known)
+    known = {**catalog.list_tasks(), task.name: newer}
+    monkeypatch.setattr(catalog, "list_tasks", lambda: known)
     shown = [html(staff.get(page)) for page in pages]
     assert f"round 1 (gamma {used['gamma']}, today 0.5)" in shown[0]
     assert "<td><strong>0.5</strong></td>" in shown[1]

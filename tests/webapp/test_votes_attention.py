@@ -185,7 +185,7 @@ def test_without_a_question_of_its_own_each_pair_asks_about_its_task(client):
 
 
 def test_every_task_has_a_question_of_its_own_robot():
-    for task in catalog.tasks().values():
+    for task in catalog.list_tasks().values():
         assert task.question.startswith("Which ") and task.question.endswith("?"), task.name
     assert (
         questions.write_question(poll_rows.poll_of_equal_arms({"task": "gone"}).pairs.get())

@@ -61,7 +61,7 @@ def test_as_published_every_round_starts_from_random_weights():
 def test_a_humanoid_begins_with_a_policy_that_stays_up(task, training_start):
     first, request = reach_second_round(method="icpl", task=task, training_start=training_start)
     start = find_start(first)
-    assert start.file == catalog.upright_policy(task, "quick")
+    assert start.file == catalog.find_upright_policy(task, "quick")
     assert fetch_start(first, start)
     assert (run_folder.get_folder(first) / "warm.pt").read_bytes() == start.file.read_bytes()
     assert find_start(request).candidate == ("1-3" if training_start == "best" else "")

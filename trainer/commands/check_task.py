@@ -82,7 +82,7 @@ def read_info(folder: Path) -> TaskInfo:
     """The task's INFO, read as the site reads it. Raises Unusable."""
     if folder.parent not in OWN_FOLDERS:
         add_own_folder(folder.parent)
-    others = [name for name, info in catalog.tasks().items() if info.folder != folder.name]
+    others = [name for name, info in catalog.list_tasks().items() if info.folder != folder.name]
     try:
         info = catalog.read_own_info(folder, others)
     except ValueError as error:
@@ -95,8 +95,8 @@ def read_info(folder: Path) -> TaskInfo:
 def check_model(info: TaskInfo) -> Iterator[str]:
     """The model's size, and what is odd about it. Raises Unusable."""
     try:
-        shown = mujoco_models.visual_model(info.name)
-        physics = mujoco_models.physics_model(info.name)
+        shown = mujoco_models.build_visual_model(info.name)
+        physics = mujoco_models.build_physics_model(info.name)
     except mujoco_models.ModelError as error:
         raise Unusable(f"{error}. Geoms of group 2 are decoration, which physics leaves out.") from error
     yield f"{info.model_file}: {physics.nq} positions, {physics.nu} actuators, {physics.ngeom} geoms in the physics"
@@ -193,7 +193,7 @@ def require_outcome(function: str, value: torch.Tensor, kind: torch.dtype) -> No
 
 def check_reference(info: TaskInfo) -> str:
     """The verdict on the task's own reward."""
-    verdict = sandbox.check(info.name, [catalog.reference_reward(info.name)])[0]
+    verdict = sandbox.check(info.name, [catalog.read_reference_reward(info.name)])[0]
     if not verdict.ok:
         raise Unusable(f"reference.py ({verdict.stage}): {verdict.reason}")
     return "reference.py: it runs"
@@ -203,7 +203,7 @@ def measure_speed(info: TaskInfo) -> str:
     """Control steps per second on one thread beside those of the physics alone: the medians of ROUNDS in turn."""
     worlds = info.presets["quick"].worlds
     env = Environment(info.name, worlds)
-    bare = choice.engine("cpu")(env.model, worlds, info.substeps, (), 1)
+    bare = choice.find_engine("cpu")(env.model, worlds, info.substeps, (), 1)
     actions, controls = torch.zeros(worlds, info.num_actions), torch.zeros(worlds, env.model.nu)
     whole, alone = [], []
     for _ in range(ROUNDS):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from simulation import catalog
 from trainer.checkpoint import load_policy
-from trainer.commands.train import EXIT_CANCELLED, PLAIN_SECONDS, duration
+from trainer.commands.train import EXIT_CANCELLED, PLAIN_SECONDS, format_duration
 from trainer.estimates import Estimate
 from trainer.evaluation import FILMS, SEEDS, Evaluation, evaluate, film
 from trainer.records import read_result
@@ -22,7 +22,7 @@ QUIET_SECONDS = 2.0
 """Progress is shown after this long."""
 
 
-def policies(path: Path, candidate: int | None) -> list[Path]:
+def list_policies(path: Path, candidate: int | None) -> list[Path]:
     """The policies of `path`: a policy itself, or all or one of those in a run's folder.
 
     Raises ValueError, saying what to give instead, where there is none.
@@ -71,7 +71,7 @@ def check_run(checkpoint: Path) -> None:
         load_policy(checkpoint, task)
 
 
-def default_folder(path: Path) -> Path:
+def choose_folder(path: Path) -> Path:
     """Where films go: evaluation/ in the run's folder, or beside a single policy."""
     if path.is_dir():
         return path / "evaluation"
@@ -93,7 +93,7 @@ class ProgressPrinter:
         if now < self._next or not 0 < fraction < 1:
             return
         left = (now - self.began) * (1 - fraction) / fraction
-        line = f"{self.doing}: {fraction:4.0%}, at most {duration(left)} left"
+        line = f"{self.doing}: {fraction:4.0%}, at most {format_duration(left)} left"
         self._next = now + (0.5 if self._terminal else PLAIN_SECONDS)
         print(
             f"\r\033[K{line}" if self._terminal else line,
@@ -107,9 +107,9 @@ class ProgressPrinter:
         print(f"\r\033[K{line}" if self._terminal else line, file=sys.stderr, flush=True)
 
 
-def report(evaluation: Evaluation) -> str:
+def format_report(evaluation: Evaluation) -> str:
     """One policy's evaluation in words."""
-    seeds, info = len(evaluation.seeds), catalog.task(evaluation.task)
+    seeds, info = len(evaluation.seeds), catalog.get_task(evaluation.task)
     lines = [
         f"{evaluation.task}, {evaluation.checkpoint}: {evaluation.episodes} episodes of {seeds} "
         f"{'seed' if seeds == 1 else 'seeds'}, no exploration"
@@ -121,11 +121,11 @@ def report(evaluation: Evaluation) -> str:
     elif evaluation.score is None:
         lines.append(f"  score           none: no step counted ({evaluation.metric})")
     else:
-        lines.append(f"  score           {_words(evaluation.score, 'episodes')}  ({evaluation.metric})")
+        lines.append(f"  score           {_format_estimate(evaluation.score, 'episodes')}  ({evaluation.metric})")
         if evaluation.score_over_seeds is not None and seeds > 1:
-            lines.append(f"  over the seeds  {_words(evaluation.score_over_seeds, 'seeds')}")
+            lines.append(f"  over the seeds  {_format_estimate(evaluation.score_over_seeds, 'seeds')}")
     length = evaluation.episode_length
-    lines.append(f"  episode length  {_words(length, 'episodes')}  (steps, at most {info.episode_steps - 1})")
+    lines.append(f"  episode length  {_format_estimate(length, 'episodes')}  (steps, at most {info.episode_steps - 1})")
     failed = f", {evaluation.diverged} by diverging physics" if evaluation.diverged else ""
     lines.append(f"  terminated      {evaluation.terminated:.0%} of the episodes{failed}")
     for shown in evaluation.films:
@@ -135,7 +135,7 @@ def report(evaluation: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def _words(values: Estimate, of: str) -> str:
+def _format_estimate(values: Estimate, of: str) -> str:
     if values.error is None or values.low is None or values.high is None:
         return f"{values.mean:.4g}" + (f", the same in all {values.count} {of}" if values.count > 1 else "")
     return (
@@ -144,27 +144,27 @@ def _words(values: Estimate, of: str) -> str:
     )
 
 
-def _options(arguments: list[str] | None) -> argparse.Namespace:
+def _parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./prefine evaluate", description="Run a trained policy over fixed seeds, report its score, film episodes."
     )
     parser.add_argument("path", type=Path, metavar="CHECKPOINT_OR_RUN", help="a policy (.pt), or a run's folder")
     parser.add_argument("--candidate", type=int, metavar="I", help="only this policy of the run, counted from 0")
-    parser.add_argument("--episodes", type=_positive, default=20, metavar="N", help="of each seed (20)")
-    parser.add_argument("--seeds", type=_seed, nargs="+", default=list(SEEDS), metavar="S", help="(0 1 2 3 4)")
+    parser.add_argument("--episodes", type=_parse_positive, default=20, metavar="N", help="of each seed (20)")
+    parser.add_argument("--seeds", type=_parse_seed, nargs="+", default=list(SEEDS), metavar="S", help="(0 1 2 3 4)")
     parser.add_argument("--film", nargs="+", default=[], type=str.lower, choices=FILMS, help="episodes to film")
     parser.add_argument("--out", type=Path, help="folder for the films; evaluation/ in the run's folder by default")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     return parser.parse_args(arguments)
 
 
-def _positive(text: str) -> int:
+def _parse_positive(text: str) -> int:
     if (number := int(text)) < 1:
         raise argparse.ArgumentTypeError(f"{text} is not a number of at least 1")
     return number
 
 
-def _seed(text: str) -> int:
+def _parse_seed(text: str) -> int:
     if not 0 <= (number := int(text)) < 1 << 31:
         raise argparse.ArgumentTypeError(f"{text} is not a number from 0 to {(1 << 31) - 1}")
     return number
@@ -172,12 +172,12 @@ def _seed(text: str) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Evaluate, film, report; exit status 0, 1 when the input is wrong or a film failed, 130 on Ctrl-C."""
-    options = _options(arguments)
+    options = _parse_options(arguments)
     seeds, films = list(dict.fromkeys(options.seeds)), list(dict.fromkeys(options.film))
-    folder = options.out or default_folder(options.path)
+    folder = options.out or choose_folder(options.path)
     evaluations = []
     try:
-        for checkpoint in policies(options.path, options.candidate):
+        for checkpoint in list_policies(options.path, options.candidate):
             check_run(checkpoint)
             progress = ProgressPrinter("Evaluating")
             evaluation, each = evaluate(checkpoint, seeds, options.episodes, progress)
@@ -187,7 +187,7 @@ def main(arguments: list[str] | None = None) -> int:
                 evaluation = replace(evaluation, films=made)
             evaluations.append(evaluation)
             if not options.json:
-                print(report(evaluation), flush=True)
+                print(format_report(evaluation), flush=True)
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

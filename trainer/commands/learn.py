@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from simulation import catalog, names
-from trainer.commands.train import executable, numbers, read_source, train_and_report
+from trainer.commands.train import check_rewards, parse_numbers, read_source, train_and_report
 from trainer.preferences.algorithms import METHODS, SELECTIONS, TRUTHS, Preferences, warn_of_late_metric
 from trainer.records import WARM, TrainJob, resolve_preset
 
@@ -21,15 +21,15 @@ TEACHER = ("beta", "gamma", "mistake", "skip", "equal")
 
 def main(arguments: list[str] | None = None) -> int:
     """Train, film and report; exit status as of `./prefine train`."""
-    options = _options(arguments)
+    options = _parse_options(arguments)
     try:
         job, rows = make_job(options)
         asked = job.preferences[0]
-        if asked and (words := warn_of_late_metric(catalog.task(job.task), asked.truth, asked.segment)):
+        if asked and (words := warn_of_late_metric(catalog.get_task(job.task), asked.truth, asked.segment)):
             print(f"Warning: {words}", file=sys.stderr)
         given = [path for path in (options.reward, options.prior) if path is not None]
         folder = options.out or Path("runs", f"{job.task.lower()}-pairs-{time.strftime('%Y%m%d-%H%M%S')}")
-        if given and not executable(job, given):
+        if given and not check_rewards(job, given):
             return 1
         if options.policy is not None:
             copy_policy(options.policy, folder, job)
@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     return status
 
 
-def _options(arguments: list[str] | None) -> argparse.Namespace:
+def _parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./prefine learn",
         description="Train policies from a simulated teacher's answers about pairs of segments, as PrefPPO and PEBBLE "
@@ -102,7 +102,7 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
     """The job, and a name for each of its candidates. Raises ValueError, saying what is wrong."""
     task = catalog.find_task_name(options.task)
     method = METHODS[names.find_name("baseline", options.baseline, METHODS)]
-    teacher = numbers("--teacher", options.teacher)
+    teacher = parse_numbers("--teacher", options.teacher)
     if unknown := set(teacher) - set(TEACHER):
         raise ValueError(f"--teacher {min(unknown)}: known are {', '.join(TEACHER)}")
     asked = Preferences(
@@ -119,13 +119,13 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
     if options.beside:
         wanted.append(None)
         titles.append("the reward itself")
-    overrides = numbers("--override", options.override)
+    overrides = parse_numbers("--override", options.override)
     if options.iterations is not None:
         overrides["iterations"] = options.iterations
     if options.reward and options.prior:
         raise ValueError("give --reward or --prior: with --prior the teacher compares the metric")
     file = options.reward or options.prior
-    source = catalog.reference_reward(task) if file is None else read_source(file)
+    source = catalog.read_reference_reward(task) if file is None else read_source(file)
     job = TrainJob(
         task,
         (source,) * (len(wanted) * len(options.seeds)),
@@ -135,7 +135,7 @@ def make_job(options: argparse.Namespace) -> tuple[TrainJob, list[str]]:
         warm=options.policy is not None,
         seeds=tuple(seed for seed in options.seeds for _ in wanted),
         preferences=tuple(wanted) * len(options.seeds),
-        revision=catalog.task(task).revision,
+        revision=catalog.get_task(task).revision,
     )
     resolve_preset(job)
     return job, [f"{title}, seed {seed}" for seed in options.seeds for title in titles]

@@ -13,7 +13,15 @@ from pathlib import Path
 from simulation import catalog, names
 from trainer import launch
 from trainer.process import EXIT_DISK_FULL
-from trainer.records import Progress, TrainJob, TrainResult, read_progress, read_result, resolve_preset, states_at_once
+from trainer.records import (
+    Progress,
+    TrainJob,
+    TrainResult,
+    count_states_at_once,
+    read_progress,
+    read_result,
+    resolve_preset,
+)
 
 EXIT_CANCELLED = 130
 REFRESH_SECONDS = 0.5
@@ -26,11 +34,11 @@ def main(arguments: list[str] | None = None) -> int:
     """Train, film and report; exit status 0, 1 when something is wrong with the input or every candidate failed, 130 on
     Ctrl-C.
     """
-    options = _options(arguments)
+    options = _parse_options(arguments)
     try:
-        job = _job(options)
+        job = _make_job(options)
         folder = options.out or Path("runs", f"{job.task.lower()}-{time.strftime('%Y%m%d-%H%M%S')}")
-        if not executable(job, options.reward):
+        if not check_rewards(job, options.reward):
             return 1
         return train_and_report(folder, job, name_candidates(job, options.reward))
     except (OSError, ValueError, RuntimeError) as error:
@@ -38,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
 
 
-def _options(arguments: list[str] | None) -> argparse.Namespace:
+def _parse_options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./prefine train",
         description="Train reward functions of one task together and film what each one learns.",
@@ -75,7 +83,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def numbers(option: str, texts: list[str]) -> dict[str, float | int]:
+def parse_numbers(option: str, texts: list[str]) -> dict[str, float | int]:
     """What NAME=NUMBER texts of an option say. Raises ValueError."""
     found: dict[str, float | int] = {}
     for text in texts:
@@ -87,8 +95,8 @@ def numbers(option: str, texts: list[str]) -> dict[str, float | int]:
     return found
 
 
-def _job(options: argparse.Namespace) -> TrainJob:
-    overrides = numbers("--override", options.override)
+def _make_job(options: argparse.Namespace) -> TrainJob:
+    overrides = parse_numbers("--override", options.override)
     if options.iterations is not None:
         overrides["iterations"] = options.iterations
     seeds = options.seeds or [options.seed]
@@ -103,7 +111,7 @@ def _job(options: argparse.Namespace) -> TrainJob:
         overrides,
         shared_experience=options.shared_experience,
         seeds=tuple(seed for seed in seeds for _ in sources) if len(seeds) > 1 else (),
-        revision=catalog.task(task).revision,
+        revision=catalog.get_task(task).revision,
     )
     resolve_preset(job)
     return job
@@ -127,9 +135,9 @@ def read_source(path: Path) -> str:
         raise ValueError(f"{path} is not a text file") from None
 
 
-def executable(job: TrainJob, paths: list[Path]) -> bool:
+def check_rewards(job: TrainJob, paths: list[Path]) -> bool:
     """Whether every reward passes the check; prints the verdict on those that do not."""
-    verdicts = launch.check(job.task, job.sources[: len(paths)], states_at_once(job))
+    verdicts = launch.check(job.task, job.sources[: len(paths)], count_states_at_once(job))
     for path, verdict in zip(paths, verdicts, strict=True):
         if not verdict.ok:
             print(f"{path} is no executable reward function ({verdict.stage}): {verdict.reason}", file=sys.stderr)
@@ -140,7 +148,7 @@ def train_and_report(folder: Path, job: TrainJob, names: list[str]) -> int:
     """Train the job here, film its policies and print a table of the candidates of these names; the exit status."""
     process = launch.train(folder, job, die_with_parent=True)
     try:
-        _follow(process, lambda: training_line(read_progress(folder)))
+        _follow(process, lambda: format_training(read_progress(folder)))
     except KeyboardInterrupt:
         return _cancel(process, folder)
     if process.returncode == EXIT_DISK_FULL:
@@ -150,14 +158,14 @@ def train_and_report(folder: Path, job: TrainJob, names: list[str]) -> int:
     if result is None or result.error:
         print(result.error if result else f"training ended without a result; see {folder / 'log.txt'}", file=sys.stderr)
         return 1
-    films = launch.film(_pairs(folder))
+    films = launch.film(_list_pairs(folder))
     try:
         failed = _film(films)
     except KeyboardInterrupt:
         launch.stop(films)
         print(f"\nStopped filming; the training is complete in {folder}.")
         return EXIT_CANCELLED
-    print(table(names, result))
+    print(format_table(names, result))
     print()
     for what, path in (
         ("Traces", "traces"),
@@ -194,11 +202,11 @@ def _follow(process: subprocess.Popen[bytes], line: Callable[[], str]) -> None:
     print(f"\r\033[K{line()}" if terminal else line(), flush=True)
 
 
-def training_line(progress: Progress) -> str:
+def format_training(progress: Progress) -> str:
     """One line about where training is."""
     if progress.phase == "starting":
         return "Training: starting"
-    left = "" if progress.seconds_left is None else f", {duration(progress.seconds_left)} left"
+    left = "" if progress.seconds_left is None else f", {format_duration(progress.seconds_left)} left"
     failed = sum(c.status == "failed" for c in progress.candidates)
     failures = f", {failed} of {len(progress.candidates)} failed" if failed else ""
     if progress.phase == "done":
@@ -207,7 +215,7 @@ def training_line(progress: Progress) -> str:
     return f"Training: {progress.fraction:4.0%}{left}, {progress.samples:,} samples at {speed}{failures}"
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Seconds in words: 45 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if whole < 60:
@@ -217,7 +225,7 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _pairs(folder: Path) -> list[tuple[Path, Path]]:
+def _list_pairs(folder: Path) -> list[tuple[Path, Path]]:
     rollouts = sorted((folder / "rollouts").glob("*.npz"))
     return [(rollout, folder / "clips" / f"{rollout.stem}.mp4") for rollout in rollouts]
 
@@ -238,7 +246,7 @@ def _film(films: subprocess.Popen[str]) -> bool:
     return failed
 
 
-def table(names: list[str], result: TrainResult) -> str:
+def format_table(names: list[str], result: TrainResult) -> str:
     """RTS, final score and each component's last interval mean, one row per candidate."""
     rows = [("reward", "RTS", "final score", "components at the end")]
     for name, candidate in zip(names, result.candidates, strict=True):
@@ -247,14 +255,14 @@ def table(names: list[str], result: TrainResult) -> str:
             continue
         last = {component: trace["samples"][-1] for component, trace in candidate.trace.items()}
         components = "  ".join(f"{component} {value:.3g}" for component, value in last.items())
-        rows.append((name, _score(candidate.rts), _score(candidate.final_score), components))
+        rows.append((name, _format_score(candidate.rts), _format_score(candidate.final_score), components))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(
         "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths, strict=False)), row[3]]) for row in rows
     )
 
 
-def _score(value: float | None) -> str:
+def _format_score(value: float | None) -> str:
     return "none" if value is None else f"{value:.3f}"
 
 

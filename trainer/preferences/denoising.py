@@ -29,7 +29,7 @@ RHO_RATE = 0.1
 """How much of the way rho goes to the largest divergence of a pass (the authors' code)."""
 
 
-def label_divergences(targets: Tensor, predicted: Tensor) -> Tensor:
+def compute_label_divergences(targets: Tensor, predicted: Tensor) -> Tensor:
     """D_KL(y || P) (N,) of answers y (N, 2) and predictions P (N, 2): sum_i y_i ln(y_i / P_i).
 
     The authors' code has the cross-entropy, which is the same for decided answers. An answer that both are equal would

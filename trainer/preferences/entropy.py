@@ -22,7 +22,7 @@ BOUND = 3.0
 """Deviations from the mean that a bounded reward of 1 stands for (RIME's authors' code)."""
 
 
-def neighbour_distances(states: Tensor, among: Tensor, neighbour: int) -> Tensor:
+def compute_neighbour_distances(states: Tensor, among: Tensor, neighbour: int) -> Tensor:
     """The distance (B,) of each of the states (B, D) to its `neighbour`-th nearest of `among` (S, D), or
     to the farthest of fewer.
     """
@@ -85,8 +85,10 @@ class ParticleEntropy:
         """Of one row's new states (B, D) to the states before them. The first ones of all: to each other."""
         if self._seen[row] == 0:
             self._sample_reservoir(row, states)
-            return neighbour_distances(states, self._states[row, : self._seen[row]], NEIGHBOUR + 1)  # one is itself
-        distances = neighbour_distances(states, self._states[row, : min(RESERVOIR, self._seen[row])], NEIGHBOUR)
+            return compute_neighbour_distances(
+                states, self._states[row, : self._seen[row]], NEIGHBOUR + 1
+            )  # one is itself
+        distances = compute_neighbour_distances(states, self._states[row, : min(RESERVOIR, self._seen[row])], NEIGHBOUR)
         self._sample_reservoir(row, states)
         return distances
 

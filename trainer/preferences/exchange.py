@@ -35,30 +35,30 @@ class Queries:
     """A digest of the segments and the pairs: answers belong to these alone."""
 
 
-def queries_file(job_dir: Path, index: int, session: int) -> Path:
+def get_queries_file(job_dir: Path, index: int, session: int) -> Path:
     """Where a session of a candidate has its queries."""
     return job_dir / "queries" / f"{index}-{session}.json"
 
 
-def segment_file(job_dir: Path, index: int, session: int, segment: int) -> Path:
+def get_segment_file(job_dir: Path, index: int, session: int, segment: int) -> Path:
     """Where a segment of these queries has its rollout."""
     return job_dir / "queries" / f"{index}-{session}-{segment}.npz"
 
 
-def answers_file(job_dir: Path, index: int, session: int) -> Path:
+def get_answers_file(job_dir: Path, index: int, session: int) -> Path:
     """Where a session of a candidate has its answers."""
     return job_dir / "answers" / f"{index}-{session}.json"
 
 
 def write_queries(job_dir: Path, index: int, queries: Queries) -> None:
     """Write the queries of a session, after the rollouts of their segments."""
-    _replace(queries_file(job_dir, index, queries.session), asdict(queries))
+    _replace(get_queries_file(job_dir, index, queries.session), asdict(queries))
 
 
 def read_queries(job_dir: Path, index: int, session: int) -> Queries | None:
     """The queries of a session, or None where it has none."""
     try:
-        found = json.loads(queries_file(job_dir, index, session).read_text())
+        found = json.loads(get_queries_file(job_dir, index, session).read_text())
     except FileNotFoundError:
         return None
     return Queries(**{**found, "pairs": tuple((int(first), int(second)) for first, second in found["pairs"])})
@@ -66,12 +66,12 @@ def read_queries(job_dir: Path, index: int, session: int) -> Queries | None:
 
 def write_answers(job_dir: Path, index: int, session: int, digest: str, answers: Sequence[str]) -> None:
     """Answer the queries with this digest, in their order."""
-    _replace(answers_file(job_dir, index, session), {"digest": digest, "answers": list(answers)})
+    _replace(get_answers_file(job_dir, index, session), {"digest": digest, "answers": list(answers)})
 
 
 def read_answers(job_dir: Path, index: int, queries: Queries) -> list[str] | None:
     """The answers to these queries, or None while there are none. Raises ValueError where they are not about them."""
-    file = answers_file(job_dir, index, queries.session)
+    file = get_answers_file(job_dir, index, queries.session)
     try:
         found = json.loads(file.read_text())
     except FileNotFoundError:
@@ -84,7 +84,7 @@ def read_answers(job_dir: Path, index: int, queries: Queries) -> list[str] | Non
 
 def read_earlier_answers(job_dir: Path, index: int, session: int) -> list[list[str]]:
     """The answers of all sessions before this one, as they are now."""
-    files = [answers_file(job_dir, index, earlier) for earlier in range(1, session)]
+    files = [get_answers_file(job_dir, index, earlier) for earlier in range(1, session)]
     return [list(json.loads(file.read_text())["answers"]) for file in files]
 
 

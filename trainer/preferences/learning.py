@@ -28,7 +28,7 @@ from simulation.catalog import AnyPreset, SacPreset, TaskInfo
 from teachers.noisy import Teacher
 from trainer.collect import Horizon
 from trainer.experience import Newest
-from trainer.learner import Learner, mixed_precision
+from trainer.learner import Learner, has_mixed_precision
 from trainer.normalizer import RunningNormalizer
 from trainer.preferences.algorithms import METHODS, Method, Preferences, count_unlabelled, derive_seed
 from trainer.preferences.denoising import make_discriminator
@@ -36,7 +36,7 @@ from trainer.preferences.entropy import ParticleEntropy
 from trainer.preferences.labels import Labels, Unlabelled
 from trainer.preferences.new_answers import measure_before
 from trainer.preferences.prior import Priors
-from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, draw_pairs, member_probabilities
+from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, compute_member_probabilities, draw_pairs
 from trainer.preferences.reward_model import Fit, RewardModel
 from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.session_figures import Session
@@ -77,7 +77,7 @@ class PreferenceTraining:
         steps = min(self.settings[0].segment or info.episode_steps, info.episode_steps)
         self._worlds, self._episode_steps = min(RECORDED_WORLDS, preset.worlds), info.episode_steps
         drawn = [derive_seed("reward model", seed) for seed in self.seeds]
-        mixed, known = mixed_precision(torch.device(device)), self._priors.columns
+        mixed, known = has_mixed_precision(torch.device(device)), self._priors.columns
         self._model = RewardModel(inputs - known, drawn, device, mixed, bool(known))
         last = [METHODS[one.method].last_episodes for one in self.settings]
         self._segments = SegmentReservoir(
@@ -107,7 +107,7 @@ class PreferenceTraining:
         self.sums = {group: (0.0, 0) for group in groups}
         learned = [row for row, has in enumerate(self._learned) if has]
         if learned:
-            taken = torch.stack([self._priors.in_units(row, inputs[row]) for row in learned])
+            taken = torch.stack([self._priors.convert_units(row, inputs[row]) for row in learned])
             found = self._model.predict(learned, taken)
             for row, values in zip(learned, found, strict=True):
                 values = self._priors.unit(row) * values
@@ -125,7 +125,7 @@ class PreferenceTraining:
             self._learn_intrinsic(exploring, inputs, found)
         return rewards
 
-    def newest(self, iteration: int) -> dict[int, Newest]:
+    def find_newest(self, iteration: int) -> dict[int, Newest]:
         """What the candidates draw from their newest samples in this iteration (QPA, section 5.2): as many samples as
         the episodes have that their queries are about.
         """
@@ -309,7 +309,7 @@ class PreferenceTraining:
         pairs = places.view(-1, 2)
         segments = self._read(row, [pool[place] for place in used.tolist()])
         returns = self._model.member_returns(row, segments.inputs, segments.valid)
-        probabilities = member_probabilities(returns, pairs.to(returns.device))
+        probabilities = compute_member_probabilities(returns, pairs.to(returns.device))
         points = asked = returns.new_zeros(0, 1)
         if "k-center" in selection:
             points = segments.inputs.flatten(1)[pairs].flatten(1)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from trainer.preferences.queries import disagreement, member_probabilities
-from trainer.preferences.reward_model import right_answers
+from trainer.preferences.queries import compute_member_probabilities, disagreement
+from trainer.preferences.reward_model import find_right_answers
 from trainer.preferences.segments import Segments
 
 
@@ -18,10 +18,10 @@ def measure_before(
     if returns is None:
         return dict.fromkeys(names)
     decided = int((given[:, 0] != given[:, 1]).sum())
-    right = int(right_answers(returns[:, kept], given.expand(len(returns), -1, -1)).sum())
+    right = int(find_right_answers(returns[:, kept], given.expand(len(returns), -1, -1)).sum())
     shown = torch.unique(pairs).to(returns.device)
     both = torch.stack((returns.mean(0)[shown], segments.truths.sum(1)[shown]))
     correlation = float(torch.corrcoef(both)[0, 1]) if len(shown) > 2 else float("nan")
-    spread = float(disagreement(member_probabilities(returns, pairs.to(returns.device))).mean())
+    spread = float(disagreement(compute_member_probabilities(returns, pairs.to(returns.device))).mean())
     known = (right / (len(returns) * decided) if decided else None, correlation, spread)
     return dict(zip(names, (None if value != value else value for value in known), strict=True))

@@ -70,7 +70,7 @@ class Priors:
         """Take what a row's program gave (B,) into its unit: before the first session alone."""
         self._programs[row].update(programs.view(1, -1, 1))
 
-    def in_units(self, row: int, inputs: Tensor) -> Tensor:
+    def convert_units(self, row: int, inputs: Tensor) -> Tensor:
         """A row's inputs (..., F) as its model takes them."""
         if not self.rows[row]:
             return inputs
@@ -78,7 +78,7 @@ class Priors:
 
     def read(self, row: int, segments: Segments) -> Segments:
         """A row's segments as its model takes them."""
-        return replace(segments, inputs=self.in_units(row, segments.inputs)) if self.rows[row] else segments
+        return replace(segments, inputs=self.convert_units(row, segments.inputs)) if self.rows[row] else segments
 
     def make_relabeller(
         self, rows: Sequence[int], model: RewardModel | None, before: RewardModel, spoke: Sequence[bool]

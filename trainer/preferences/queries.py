@@ -42,7 +42,7 @@ def draw_pairs(segments: int, count: int, generator: torch.Generator) -> Tensor:
     return torch.stack((first, second + (second >= first)), dim=1)
 
 
-def member_probabilities(returns: Tensor, pairs: Tensor) -> Tensor:
+def compute_member_probabilities(returns: Tensor, pairs: Tensor) -> Tensor:
     """Each member's P(first > second), (E, N), from its summed rewards (E, S) of the segments; pairs (N, 2)."""
     return torch.sigmoid(returns[:, pairs[:, 0]] - returns[:, pairs[:, 1]])
 
@@ -58,7 +58,7 @@ def entropy(probabilities: Tensor) -> Tensor:
     return -torch.xlogy(both, both).sum(0).mean(0)
 
 
-def farthest_first(points: Tensor, asked: Tensor, count: int) -> list[int]:
+def choose_farthest(points: Tensor, asked: Tensor, count: int) -> list[int]:
     """The indices of `count` of N points (N, D), each in turn the farthest from `asked` (M, D) and those taken before.
 
     The greedy solution of the k-center problem (Sener and Savarese, 2018, algorithm 1). Where nothing has been asked
@@ -85,10 +85,10 @@ def choose_pairs(selection: str, probabilities: Tensor, points: Tensor, asked: T
     """
     by, _, mixed = selection.partition("+")
     if by == "k-center":
-        return farthest_first(points, asked, count)
+        return choose_farthest(points, asked, count)
     scores = {"disagreement": disagreement, "entropy": entropy}[by](probabilities)
     ranked = scores.argsort(descending=True, stable=True)
     if not mixed:
         return ranked[:count].tolist()
     half = ranked[: max(count, len(ranked) // HALF)]
-    return half[farthest_first(points[half], asked, count)].tolist()
+    return half[choose_farthest(points[half], asked, count)].tolist()

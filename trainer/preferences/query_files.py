@@ -11,7 +11,7 @@ import numpy as np
 from simulation.catalog import AnyPreset, TaskInfo
 from simulation.rollout import write_rollout
 from trainer.preferences.algorithms import Preferences
-from trainer.preferences.exchange import Queries, segment_file, write_queries
+from trainer.preferences.exchange import Queries, get_segment_file, write_queries
 from trainer.preferences.queries import Query
 from trainer.preferences.segments import RECORDED_WORLDS, Segments
 
@@ -37,7 +37,7 @@ def write(job_dir: Path, index: int, info: TaskInfo, nq: int, queries: Queries, 
         states = poses[valid].double().numpy()
         restart = np.zeros(len(states), dtype=bool)
         restart[0] = True
-        file = segment_file(job_dir, index, queries.session, number)
+        file = get_segment_file(job_dir, index, queries.session, number)
         mocap = states[:, nq:].reshape(len(states), -1, 7)
         write_rollout(file, info.name, states[:, :nq], info.control_dt, restart, mocap, whole=True)
     write_queries(job_dir, index, queries)

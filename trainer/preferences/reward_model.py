@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainer.adam import StackedAdam
-from trainer.preferences.denoising import Discriminator, label_divergences
+from trainer.preferences.denoising import Discriminator, compute_label_divergences
 from trainer.preferences.labels import CROPS, LABELLED_CROPS, Batch, Labels, Unlabelled, crop_pairs, pick_labels
 
 MEMBERS = 3
@@ -55,7 +55,7 @@ class Fit:
     """Labels that it turned round."""
 
 
-def preference_loss(returns: Tensor, targets: Tensor) -> Tensor:
+def compute_preference_loss(returns: Tensor, targets: Tensor) -> Tensor:
     """Cross-entropy (..., B) of targets (..., B, 2) and the softmax of summed rewards (..., B, 2).
 
     -sum_i y_i log P_i with P_i = exp(G_i) / (exp(G_1) + exp(G_2)) (PEBBLE, equations 3 and 4).
@@ -63,7 +63,7 @@ def preference_loss(returns: Tensor, targets: Tensor) -> Tensor:
     return -(targets * torch.log_softmax(returns, dim=-1)).sum(-1)
 
 
-def right_answers(returns: Tensor, targets: Tensor) -> Tensor:
+def find_right_answers(returns: Tensor, targets: Tensor) -> Tensor:
     """Which answers (..., B) these sums of rewards (..., B, 2) get right; one without a preference is never right."""
     return (targets[..., 0] != targets[..., 1]) & (returns.argmax(-1) == targets.argmax(-1))
 
@@ -88,7 +88,7 @@ class RewardModel:
         self._dtype = torch.bfloat16 if mixed_precision else None
         self.layers = tuple(pairwise((inputs, *HIDDEN, 1)))
         self._generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-        initial = [self._initial(generator) for generator in self._generators for _ in range(MEMBERS)]
+        initial = [self._draw_parameters(generator) for generator in self._generators for _ in range(MEMBERS)]
         self.flat = torch.stack(initial).to(device)
         """[3 R, P]."""
         self.optimizer = StackedAdam(self.flat)
@@ -117,7 +117,7 @@ class RewardModel:
         """Each member's rewards (rows, 3, B) of inputs (rows, B, F)."""
         found = []
         for stack in self._stacks(range(len(rows))):
-            flat = self.flat[_members([rows[index] for index in stack])]
+            flat = self.flat[_list_members([rows[index] for index in stack])]
             most = max(1, STATES_AT_ONCE // len(flat))
             parts = (part.repeat_interleave(MEMBERS, 0) for part in torch.split(x[stack], most, dim=1))
             rewards = torch.cat([self.rewards(flat, part) for part in parts], dim=1)
@@ -168,7 +168,7 @@ class RewardModel:
         of minibatches that are drawn at random (RIME, section 4.2).
         """
         for stack in self._stacks(range(len(rows))):
-            members = _members([rows[index] for index in stack])
+            members = _list_members([rows[index] for index in stack])
             flat, optimizer = self.flat[members], self.optimizer.rows(members)
             rates = torch.full((len(members),), LEARNING_RATE, device=flat.device)
             for _ in range(steps):
@@ -200,15 +200,17 @@ class RewardModel:
     def begin_again(self, row: int) -> None:
         """Have a row forget all that it has learned."""
         self._generators[row].manual_seed(self._seeds[row])
-        members = _members([row])
-        self.flat[members] = torch.stack([self._initial(self._generators[row]) for _ in members]).to(self.flat.device)
+        members = _list_members([row])
+        self.flat[members] = torch.stack([self._draw_parameters(self._generators[row]) for _ in members]).to(
+            self.flat.device
+        )
         self.optimizer.restart(members)
 
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only."""
         self._seeds = [self._seeds[row] for row in rows]
-        self.flat = self.flat[_members(rows)]
-        self.optimizer.keep(_members(rows))
+        self.flat = self.flat[_list_members(rows)]
+        self.optimizer.keep(_list_members(rows))
         self._generators = [self._generators[row] for row in rows]
 
     def state_dict(self) -> dict[str, Any]:
@@ -232,7 +234,7 @@ class RewardModel:
         for generator, saved in zip(self._generators, state["generators"], strict=True):
             generator.set_state(saved.clone())
 
-    def _initial(self, generator: torch.Generator) -> Tensor:
+    def _draw_parameters(self, generator: torch.Generator) -> Tensor:
         """One member's parameters [P]: uniform in +-1/sqrt(inputs), as PyTorch's linear layers begin."""
         parts = []
         for inputs, outputs in self.layers:
@@ -261,7 +263,7 @@ class RewardModel:
                 rate *= discriminator.rate_share()
                 trusted, turned = self._sort(rows[0], labels[0], discriminator)
                 given, left_out = [trusted], len(labels[0]) - len(trusted)
-            accuracies = self._epoch([rows[i] for i in learning], given, pairs, crops, rate)
+            accuracies = self._train_epoch([rows[i] for i in learning], given, pairs, crops, rate)
             fits |= {
                 rows[i]: Fit(epoch, right, left_out, turned) for i, right in zip(learning, accuracies, strict=True)
             }
@@ -276,13 +278,13 @@ class RewardModel:
         """
         returns = self.member_returns(row, labels.inputs.flatten(0, 1), labels.valid.flatten(0, 1))
         predicted = torch.softmax(returns.view(MEMBERS, -1, 2), dim=-1).mean(0)
-        kept, turned = discriminator.sort(label_divergences(labels.targets, predicted))
+        kept, turned = discriminator.sort(compute_label_divergences(labels.targets, predicted))
         turned = turned & (labels.targets[:, 0] != labels.targets[:, 1])
         targets = torch.where(turned.unsqueeze(1), labels.targets.flip(1), labels.targets)
         chosen = kept | turned
         return Labels(labels.inputs[chosen], labels.valid[chosen], targets[chosen]), int(turned.sum())
 
-    def _epoch(
+    def _train_epoch(
         self,
         rows: Sequence[int],
         labels: Sequence[Labels],
@@ -291,7 +293,7 @@ class RewardModel:
         rate: float,
     ) -> list[float | None]:
         """One pass over the labels, each member in its own order; each row's accuracy on the way."""
-        count, members = len(labels[0]), _members(rows)
+        count, members = len(labels[0]), _list_members(rows)
         orders = [[torch.randperm(count, generator=self._generators[row]) for _ in range(MEMBERS)] for row in rows]
         flat, optimizer = self.flat[members], self.optimizer.rows(members)
         rates = torch.full((len(members),), rate, device=flat.device)
@@ -300,9 +302,9 @@ class RewardModel:
             picked = [[order[begin : begin + BATCH].to(flat.device) for order in of_row] for of_row in orders]
             batch = pick_labels(labels, picked)
             if unlabelled is not None:
-                batch = self._with_pseudo_labels(flat, rows, batch, unlabelled)
+                batch = self._add_pseudo_labels(flat, rows, batch, unlabelled)
             if crops:
-                batch = self._with_crops(rows, batch, crops)
+                batch = self._crop_batch(rows, batch, crops)
             gradient, hits = self._gradient(flat, batch)
             optimizer.step(flat, gradient, rates)
             copies = max(1, crops)
@@ -320,9 +322,9 @@ class RewardModel:
         with torch.enable_grad():
             returns = self._returns(parameters, batch.inputs, batch.valid)
             (gradient,) = torch.autograd.grad(
-                (preference_loss(returns, batch.targets) * batch.weights).sum(), parameters
+                (compute_preference_loss(returns, batch.targets) * batch.weights).sum(), parameters
             )
-        return gradient, right_answers(returns.detach(), batch.targets).float()
+        return gradient, find_right_answers(returns.detach(), batch.targets).float()
 
     def _returns(self, flat: Tensor, inputs: Tensor, valid: Tensor) -> Tensor:
         """Summed rewards (3 R, C B, 2) of inputs (3 R, B, 2, L, F), valid (3 R, C B, 2, L): of the valid steps alone,
@@ -336,7 +338,7 @@ class RewardModel:
         rewards = torch.zeros_like(flags, dtype=flat.dtype).scatter(1, order, self.rewards(flat, states))
         return (rewards.view(crops[:, :1].shape) * crops).sum(-1).flatten(1, 2)
 
-    def _with_pseudo_labels(
+    def _add_pseudo_labels(
         self, flat: Tensor, rows: Sequence[int], batch: Batch, unlabelled: Sequence[Unlabelled]
     ) -> Batch:
         """The batch, and RATIO times as many unlabelled pairs with the answers of which a member is sure (SURF, Park et
@@ -365,7 +367,7 @@ class RewardModel:
             torch.cat((batch.weights, weights), dim=1),
         )
 
-    def _with_crops(self, rows: Sequence[int], batch: Batch, crops: int) -> Batch:
+    def _crop_batch(self, rows: Sequence[int], batch: Batch, crops: int) -> Batch:
         """The batch with `crops` crops of each pair in its place (QPA, Hu et al. 2024: data augmentation)."""
         streams = [self._generators[row] for row in rows for _ in range(MEMBERS)]
         repeated = zip(batch.valid.repeat(1, crops, 1, 1), streams, strict=True)
@@ -385,6 +387,6 @@ def round_up_size(count: int) -> int:
     return math.ceil(count / unit) * unit
 
 
-def _members(rows: Sequence[int]) -> list[int]:
+def _list_members(rows: Sequence[int]) -> list[int]:
     """The rows of the flat matrix that hold these rows' members."""
     return [MEMBERS * row + member for row in rows for member in range(MEMBERS)]

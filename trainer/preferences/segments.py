@@ -48,7 +48,7 @@ class Segments:
         return len(self.inputs)
 
 
-def places(steps: int, longest: int = 0) -> int:
+def count_places(steps: int, longest: int = 0) -> int:
     """C: how many segments of `steps` steps a row keeps. `longest`: steps of the longest episode, of which it keeps
     EPISODES_KEPT.
     """
@@ -75,7 +75,7 @@ class SegmentReservoir:
         last episodes count.
         """
         rows = len(seeds)
-        count = places(steps, longest if any(last is not None for last in last_episodes) else 0)
+        count = count_places(steps, longest if any(last is not None for last in last_episodes) else 0)
         self._features = features
         self.steps, self.last_episodes = steps, list(last_episodes)
         self.device = torch.device(device)

@@ -47,8 +47,8 @@ class LoopForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         data: dict[str, Any] = super().clean() or {}
         task, preset = data.get("task"), data.get("preset")
-        if task and preset and get_medium(task).filmed and preset not in catalog.task(task).presets:
-            known = ", ".join(f"“{catalog.PRESETS[name]}”" for name in catalog.task(task).presets)
+        if task and preset and get_medium(task).filmed and preset not in catalog.get_task(task).presets:
+            known = ", ".join(f"“{catalog.PRESETS[name]}”" for name in catalog.get_task(task).presets)
             self.add_error("preset", f"{task} has no settings “{catalog.PRESETS[preset]}” yet. It has: {known}.")
         return data
 

@@ -128,7 +128,7 @@ def _build_cells(row: Row, people: bool) -> list[str]:
 
 def counts_successes(task: str) -> bool:
     """Whether its score is a success rate."""
-    metric = catalog.task(task).metric if get_medium(task).filmed else None
+    metric = catalog.get_task(task).metric if get_medium(task).filmed else None
     return bool(metric and metric.startswith(catalog.SUCCESS))
 
 

@@ -224,7 +224,7 @@ class _Pace:
         task, preset, count = steps[0].task, steps[0].preset, sum(step.candidates for step in steps)
         if not get_medium(task).filmed:
             return 0, 0.0
-        samples = count * apply_overrides(catalog.preset(task, preset), dict(self.plan.overrides)).samples
+        samples = count * apply_overrides(catalog.get_preset(task, preset), dict(self.plan.overrides)).samples
         speed = self._find_speed(task, preset)
         return samples, None if speed is None else samples / speed
 

@@ -74,7 +74,7 @@ def create(step: Step, rows: Rows) -> Experiment | None:
 
 def _build_reference(plan: Plan, task: str, name: str) -> Step:
     by_metric = name == "Sparse"
-    reward = METRIC_WORDS if by_metric else catalog.reference_reward(task)
+    reward = METRIC_WORDS if by_metric else catalog.read_reference_reward(task)
     number = plan.reference_id(task, name)
 
     def draft(rows: Rows) -> Experiment:

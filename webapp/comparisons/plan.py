@@ -49,7 +49,7 @@ def list_revisions() -> dict[str, int | str]:
     human-written reward that is not as version 0.1.0 had it.
     """
     methods = {f"method {name}": method.revision for name, method in METHODS.items()}
-    tasks = {f"task {name}": task.revision for name, task in catalog.tasks().items()}
+    tasks = {f"task {name}": task.revision for name, task in catalog.list_tasks().items()}
     later = {name: revision for name, revision in {**methods, **tasks}.items() if revision > 1}
     return {**later, **settings_digests.list_changed()}
 
@@ -268,7 +268,7 @@ def _check_task(task: str, preset: str, iterations: int | None) -> None:
         raise ValueError(f"{lookup.find_title(task)} has {lack} by which methods could be compared")
     if not get_medium(task).filmed:
         return
-    most = 10 * catalog.preset(task, preset).iterations
+    most = 10 * catalog.get_preset(task, preset).iterations
     if iterations is not None and not 1 <= iterations <= most:
         raise ValueError(f"--iterations must be between 1 and {most} for {task}")
 

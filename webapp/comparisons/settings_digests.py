@@ -34,9 +34,9 @@ def list_changed() -> dict[str, str]:
 def list_digests() -> dict[str, str]:
     """The digests of all tasks, also of a site's own tasks."""
     found: dict[str, str] = {}
-    for name, info in catalog.tasks().items():
+    for name, info in catalog.list_tasks().items():
         found |= {f"preset {name} {preset}": digest_preset(values) for preset, values in info.presets.items()}
-        found[f"reward {name}"] = digest_reward(catalog.reference_reward(name))
+        found[f"reward {name}"] = digest_reward(catalog.read_reference_reward(name))
     return found
 
 

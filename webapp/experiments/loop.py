@@ -167,8 +167,8 @@ def describe_task(experiment: LoopSettings) -> Problem:
     info = experiment.task_info
     if not isinstance(info, catalog.TaskInfo):
         return lookup.to_record(info)
-    shown = (info.description, catalog.observation_source(info.name), info.inputs)
-    return Problem(info.name, *shown, success=catalog.success_source(info.name))
+    shown = (info.description, catalog.read_observation_source(info.name), info.inputs)
+    return Problem(info.name, *shown, success=catalog.read_success_source(info.name))
 
 
 def advance(experiment: Experiment) -> None:

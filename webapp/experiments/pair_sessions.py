@@ -47,7 +47,7 @@ def warn_of_teacher(task: str, method: str, options: Mapping[str, Any]) -> str:
     if not chosen.asks_pairs or chosen.pairs_by_vision:
         return ""
     truth, segment = str(chosen.value_of("truth", options)), int(chosen.value_of("segment", options))
-    return algorithms.warn_of_late_metric(catalog.task(task), truth, segment)
+    return algorithms.warn_of_late_metric(catalog.get_task(task), truth, segment)
 
 
 def begin_session(experiment: Experiment, request: Request, queries: exchange.Queries) -> None:

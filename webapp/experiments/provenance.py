@@ -25,7 +25,7 @@ def describe_installation() -> dict[str, str]:
 
 def describe_worker(request: Request | None) -> dict[str, str]:
     """The version and machine for a job's row; after a training also its "device", such as "cpu"."""
-    device = run.device_in_words(run_folder.get_folder(request)) if request else ""
+    device = run.describe_device(run_folder.get_folder(request)) if request else ""
     return {**describe_installation(), "device": device} if device else describe_installation()
 
 

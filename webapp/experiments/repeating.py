@@ -70,7 +70,7 @@ def start_retraining(experiment: Experiment, owner: str, preset: str, count: int
     winner = loop.lock(experiment.pk).winner
     if reason := explain_retraining_refusal(experiment):
         raise ValueError(reason)
-    if winner is None or preset not in catalog.task(experiment.task).presets or count not in SEED_COUNTS:
+    if winner is None or preset not in catalog.get_task(experiment.task).presets or count not in SEED_COUNTS:
         raise ValueError(f"Choose settings of {experiment.task}, and 1, 3, 5, 10 or 20 seeds.")
     return _start_from_winner(
         experiment,
@@ -99,7 +99,7 @@ def start_learning_on(experiment: Experiment, owner: str, method: str, queries: 
         counts = ", ".join(f"{count:,}" for count in algorithms.SESSIONS)
         raise ValueError(f"Choose one of {', '.join(known.values())}, and one of {counts} answers.")
     given = {"reward": winner.source, "truth": "metric", "queries": queries, "episodes": retrain.EPISODES}
-    if catalog.task(experiment.task).metric_at_end:
+    if catalog.get_task(experiment.task).metric_at_end:
         given["segment"] = 0  # the metric says nothing of parts of an episode
     return _start_from_winner(
         experiment,
@@ -138,14 +138,14 @@ def explain_learning_refusal(experiment: Experiment) -> str:
         return "There is no policy of a winner to go on with."
     if experiment.asks_pairs or experiment.retrains_id:
         return "Learning from pairs goes on from the winner of a search."
-    if experiment.preset not in catalog.task(experiment.task).presets:
+    if experiment.preset not in catalog.get_task(experiment.task).presets:
         return f"{experiment.task_title} has no settings “{experiment.preset}” any more: its policy learned with them."
     return "" if experiment.task_info.metric else f"{experiment.task_title} has no metric that a teacher could compare."
 
 
 def list_learning_methods(experiment: Experiment) -> dict[str, str]:
     """Name -> title of the methods whose policies can go on from the winner's: those of its algorithm."""
-    algorithm = catalog.task(experiment.task).presets[experiment.preset].algorithm
+    algorithm = catalog.get_task(experiment.task).presets[experiment.preset].algorithm
     able = (method for method in OFFERED.values() if method.asks_pairs and not method.pairs_by_vision)
     return {method.name: method.title for method in able if method.algorithm == algorithm}
 
@@ -153,7 +153,7 @@ def list_learning_methods(experiment: Experiment) -> dict[str, str]:
 def _find_start(experiment: Experiment, preset: str) -> str:
     """That of the search, where a round that follows no other can start so."""
     start = experiment.training_start
-    stays_up = start == TrainingStart.UPRIGHT and catalog.upright_policy(experiment.task, preset)
+    stays_up = start == TrainingStart.UPRIGHT and catalog.find_upright_policy(experiment.task, preset)
     return start if stays_up else TrainingStart.RANDOM
 
 

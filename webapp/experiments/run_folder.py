@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from trainer.records import FINAL, rollout_path
+from trainer.records import FINAL, get_rollout_path
 from webapp.base import scratch
 from webapp.base.store import store
 from webapp.experiments.models import Experiment, Request
@@ -52,8 +52,8 @@ def is_in_store() -> bool:
 
 
 def get_rollout_key(request: Request, position: int, percent: int = FINAL, number: int = 1) -> str:
-    """The store's key of a candidate's rollout, named as by trainer.records.rollout_path."""
-    return f"{request.run_key}/{rollout_path(Path(), position, percent, number).as_posix()}"
+    """The store's key of a candidate's rollout, named as by trainer.records.get_rollout_path."""
+    return f"{request.run_key}/{get_rollout_path(Path(), position, percent, number).as_posix()}"
 
 
 def has_begun(request: Request) -> bool:

@@ -86,7 +86,7 @@ def _show(value: Any) -> str:
 def _read_today(experiment: Experiment) -> dict[str, Any]:
     """Today's values in the form in which files have them; empty where there are no such settings any more."""
     try:
-        preset = apply_overrides(catalog.preset(experiment.task, experiment.preset), experiment.overrides)
+        preset = apply_overrides(catalog.get_preset(experiment.task, experiment.preset), experiment.overrides)
     except ValueError:
         return {}
     return describe_values(preset)

@@ -95,7 +95,7 @@ def _read_context(node: TranslateNode | BlockTranslateNode) -> str:
 
 def _read_tasks() -> Iterator[Found]:
     """The sentences, questions and reasons of the tasks, which know no Django."""
-    for name, info in tasks.tasks().items():
+    for name, info in tasks.list_tasks().items():
         for text in (info.sentence, info.question, *info.reasons_best, *info.reasons_worst):
             yield "", text, f"simulation/tasks: {name}"
 

@@ -11,7 +11,7 @@ from typing import Any
 from llm.prompts import render
 from llm.reasoning import answer_parts, equivalence
 from llm.records import Ask
-from programs.judging import grade_subtasks, judge, share
+from programs.judging import compute_share, grade_subtasks, judge
 from programs.records import Report
 from webapp.problems.models import Problem
 
@@ -103,4 +103,4 @@ def _score_program(problem: Problem, report: Report) -> Score:
     }
     printed = [result.output for result in report.results]
     digest = hashlib.sha256(" ".join(printed).encode()).hexdigest() if any(printed) else ""
-    return Score(share(subtasks) if cases else None, report.message, details, digest)
+    return Score(compute_share(subtasks) if cases else None, report.message, details, digest)

@@ -23,13 +23,13 @@ def task_exists(task: str) -> bool:
 
 def find_name(text: str) -> str:
     """The name of the robot's task or the problem that a person typed in any case. Raises ValueError."""
-    if text in catalog.tasks():
+    if text in catalog.list_tasks():
         return text
     return names.match_name(text, _list_names()) or find_problem(text).name
 
 
 def _list_names() -> list[str]:
-    return [*catalog.tasks(), *Problem.objects.values_list("name", flat=True)]
+    return [*catalog.list_tasks(), *Problem.objects.values_list("name", flat=True)]
 
 
 def find_problem(name: str) -> Problem:
@@ -37,14 +37,14 @@ def find_problem(name: str) -> Problem:
     found = Problem.objects.filter(name=name).first()
     if found is None:
         problems = ", ".join(Problem.objects.values_list("name", flat=True)) or NO_PROBLEMS
-        known = f"; robots: {', '.join(catalog.tasks())}; problems: {problems}"
+        known = f"; robots: {', '.join(catalog.list_tasks())}; problems: {problems}"
         raise ValueError(f"unknown task {name!r}{names.suggest_name(name, _list_names()) or known}")
     return found
 
 
 def find_task(task: str) -> TaskInfo:
     """The robot's task or the problem of this name. Raises ValueError."""
-    return catalog.task(task) if get_medium(task).filmed else find_problem(task)
+    return catalog.get_task(task) if get_medium(task).filmed else find_problem(task)
 
 
 def find_title(task: str) -> str:

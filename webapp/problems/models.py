@@ -128,7 +128,7 @@ class Problem(models.Model):
         return f"{self.title} ({self.name})"
 
     def clean(self) -> None:
-        if self.name.lower() in {name.lower() for name in catalog.tasks()}:
+        if self.name.lower() in {name.lower() for name in catalog.list_tasks()}:
             raise ValidationError({"name": "A robot's task has this name."})
         check_finite(self, "tolerance", "cpu_seconds")
         self._check_harness()

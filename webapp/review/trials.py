@@ -163,7 +163,7 @@ def _filter_showable(order: list[int], task: str = "") -> list[int]:
 
 def find_showable() -> QuerySet[Candidate]:
     """Candidates that a page can show: a robot's by its final clip, an answer once it was tried."""
-    robots = Q(iteration__experiment__task__in=list(catalog.tasks()))
+    robots = Q(iteration__experiment__task__in=list(catalog.list_tasks()))
     films = Clip.objects.filter(percent=FINAL, status=Clip.Status.READY).values("candidate")
     return Candidate.objects.filter(robots & Q(pk__in=films) | ~robots & Q(status=Candidate.Status.TRAINED))
 

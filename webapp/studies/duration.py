@@ -94,7 +94,7 @@ def _assume_training(arm: Arm) -> float | None:
     """Seconds of a round's training at the speed of this task's trainings here, else at the assumed speed."""
     if not arm.medium.filmed:
         return None
-    preset = catalog.task(arm.task).presets.get(arm.preset)
+    preset = catalog.get_task(arm.task).presets.get(arm.preset)
     if preset is None or preset.algorithm != "ppo":
         return None
     before = Run.objects.filter(request__experiment__task=arm.task, seconds__gt=0, samples__gt=0)

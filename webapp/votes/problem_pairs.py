@@ -25,7 +25,7 @@ def find_winners() -> QuerySet[Candidate]:
     """The winning answers of experiments on problems, the newest first."""
     path = "iteration__experiment"
     found = Candidate.objects.filter(status=Candidate.Status.TRAINED, **{f"{path}__winner": F("pk")})
-    return found.exclude(**{f"{path}__task__in": catalog.tasks()}).select_related(path).order_by(f"-{path}")
+    return found.exclude(**{f"{path}__task__in": catalog.list_tasks()}).select_related(path).order_by(f"-{path}")
 
 
 def find_problems(first: Candidate, second: Candidate) -> list[str]:

@@ -37,7 +37,7 @@ def write_question(pair: Pair) -> str:
     clip = pair.first or pair.second
     candidate = pair.first_answer or pair.second_answer or (clip and clip.candidate)
     task = candidate.iteration.experiment.task if candidate else ""
-    if task in catalog.tasks():
-        return catalog.task(task).question
+    if task in catalog.list_tasks():
+        return catalog.get_task(task).question
     problem = Problem.objects.filter(name=task).first()
     return OF_FORMS[Problem.Form(problem.form)] if problem else OF_UNKNOWN_TASK

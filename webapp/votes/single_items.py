@@ -87,7 +87,7 @@ def find_sentence(pair: Pair) -> str:
     task = (
         pair.origin["first"]["task"] if pair.origin else pair.first and pair.first.candidate.iteration.experiment.task
     )
-    return catalog.task(task).sentence if task in catalog.tasks() else ""
+    return catalog.get_task(task).sentence if task in catalog.list_tasks() else ""
 
 
 def write_plan(poll: Poll, pairs: Sequence[Pair]) -> str:

@@ -51,7 +51,7 @@ def train(out: Path, options: argparse.Namespace) -> None:
     """Train all seeds in one job, and write down what it cost."""
     wanted = Preferences(options.baseline, options.queries, unsupervised=options.unsupervised)
     count, overrides = len(options.seeds), dict(options.override)
-    sources = (catalog.reference_reward(TASK),) * count
+    sources = (catalog.read_reference_reward(TASK),) * count
     job = TrainJob(
         TASK, sources, "quick-sac", overrides=overrides, film_at=(), seeds=tuple(options.seeds),
         preferences=(wanted,) * count, processes=1, episodes=EVALUATED,

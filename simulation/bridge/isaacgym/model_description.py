@@ -33,26 +33,26 @@ def describe(model: mujoco.MjModel, asset: Path) -> dict[str, Any]:
     self_collision  whether parts of what moves can touch each other
     trees       number of separate kinematic trees that move; a robot is one
     """
-    contacts = {index: _contact(model, index) for index in range(model.nsensor)}
+    contacts = {index: _describe_contact(model, index) for index in range(model.nsensor)}
     return {
         "asset": str(asset),
         "timestep": model.opt.timestep,
         "gravity": model.opt.gravity.tolist(),
         "qpos0": model.qpos0.tolist(),
-        "joints": [_joint(model, index) for index in range(model.njnt)],
-        "actuators": [_actuator(model, index) for index in range(model.nu)],
+        "joints": [_describe_joint(model, index) for index in range(model.njnt)],
+        "actuators": [_describe_actuator(model, index) for index in range(model.nu)],
         "sites": [
             {"body": model.body(body).name, "position": position.tolist()}
             for body, position in zip(model.site_bodyid, model.site_pos, strict=True)
         ],
         "contacts": [contact for contact in contacts.values() if contact],
         "other_sensors": [model.sensor(index).name for index, contact in contacts.items() if not contact],
-        "self_collision": _self_collision(model),
+        "self_collision": _collides_with_itself(model),
         "trees": model.ntree,
     }
 
 
-def _joint(model: mujoco.MjModel, index: int) -> dict[str, Any]:
+def _describe_joint(model: mujoco.MjModel, index: int) -> dict[str, Any]:
     joint = model.joint(index)
     kind = mujoco.mjtJoint(int(model.jnt_type[index])).name.removeprefix("mjJNT_").lower()
     qpos, qvel = int(joint.qposadr[0]), int(joint.dofadr[0])
@@ -65,7 +65,7 @@ def _joint(model: mujoco.MjModel, index: int) -> dict[str, Any]:
     }
 
 
-def _actuator(model: mujoco.MjModel, index: int) -> dict[str, Any]:
+def _describe_actuator(model: mujoco.MjModel, index: int) -> dict[str, Any]:
     on_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
     control, force = model.actuator_ctrlrange[index], model.actuator_forcerange[index]
     return {
@@ -78,21 +78,21 @@ def _actuator(model: mujoco.MjModel, index: int) -> dict[str, Any]:
     }
 
 
-def _contact(model: mujoco.MjModel, index: int) -> dict[str, Any] | None:
+def _describe_contact(model: mujoco.MjModel, index: int) -> dict[str, Any] | None:
     """What a sensor reads, if it is <contact reduce="netforce"/> of the world with a geom, a body or a subtree."""
     if model.sensor_type[index] != mujoco.mjtSensor.mjSENS_CONTACT:
         return None
     wanted, reduce, count = model.sensor_intprm[index]
     read = [name for name, bit in CONTACT_DATA.items() if wanted & 1 << bit]
     known = sum(1 << CONTACT_DATA[name] for name in read) == wanted
-    of_world = _bodies(model, model.sensor_objtype[index], model.sensor_objid[index])[:1] == [0]
+    of_world = _list_bodies(model, model.sensor_objtype[index], model.sensor_objid[index])[:1] == [0]
     if not known or not of_world or reduce != NETFORCE or count != 1:
         return None
-    bodies = _bodies(model, model.sensor_reftype[index], model.sensor_refid[index])
+    bodies = _list_bodies(model, model.sensor_reftype[index], model.sensor_refid[index])
     return {"bodies": [model.body(body).name for body in bodies], "data": read}
 
 
-def _bodies(model: mujoco.MjModel, kind: int, index: int) -> list[int]:
+def _list_bodies(model: mujoco.MjModel, kind: int, index: int) -> list[int]:
     """The bodies that a contact sensor's geom (whose others may not touch anything), body or subtree stands for."""
     if kind == mujoco.mjtObj.mjOBJ_GEOM:
         return [int(model.geom_bodyid[index])]
@@ -105,7 +105,7 @@ def _bodies(model: mujoco.MjModel, kind: int, index: int) -> list[int]:
     return sorted(inside)
 
 
-def _self_collision(model: mujoco.MjModel) -> bool:
+def _collides_with_itself(model: mujoco.MjModel) -> bool:
     moving = np.flatnonzero(model.body_weldid[model.geom_bodyid] != 0)
     kinds, masks, bodies = model.geom_contype[moving], model.geom_conaffinity[moving], model.geom_bodyid[moving]
     touching = (kinds[:, None] & masks[None, :]) != 0

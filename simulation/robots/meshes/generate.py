@@ -30,7 +30,7 @@ def load(file: Path, pose: np.ndarray | None = None) -> trimesh.Trimesh:
     return mesh.apply_transform(np.eye(4) if pose is None else pose)
 
 
-def panda(packages: Path) -> Parts:
+def read_panda(packages: Path) -> Parts:
     """Links of the arm, hand and finger, each in white and dark."""
     (model,) = packages.rglob("mujoco_menagerie/franka_emika_panda/panda.xml")
     parts = defaultdict(list)
@@ -47,7 +47,7 @@ RED = {"top_shell", "bottom_shell"}
 COVERED = {"imu_link", "battery"}
 
 
-def anymal(packages: Path) -> Parts:
+def read_anymal(packages: Path) -> Parts:
     """Base (dark, red) and each leg's hip, thigh (dark, cover) and shank, in their frames at zero angles."""
     (file,) = packages.rglob("anymal_c_simple_description/urdf/anymal.urdf")
     root = ElementTree.parse(file).getroot()
@@ -59,7 +59,7 @@ def anymal(packages: Path) -> Parts:
             beside = trimesh.transformations.translation_matrix(-links[owner][1][:3, 3])
             mesh = file.parent.parent / "meshes" / Path(get(visual, "geometry/mesh", "filename")).name
             colour = "red" if name in RED else "cover" if name.endswith("thigh_fixed") else "dark"
-            parts[f"{owner}_{colour}"].append(load(mesh, beside @ pose @ origin(visual)))
+            parts[f"{owner}_{colour}"].append(load(mesh, beside @ pose @ read_origin(visual)))
     return parts
 
 
@@ -74,7 +74,7 @@ def place_links(root: ElementTree.Element) -> dict[str, tuple[str, np.ndarray]]:
             joints.append(joint)
             continue
         owner, pose = links[parent]
-        links[child] = (owner if joint.get("type") == "fixed" else child, pose @ origin(joint))
+        links[child] = (owner if joint.get("type") == "fixed" else child, pose @ read_origin(joint))
     return links
 
 
@@ -84,7 +84,7 @@ def get(element: ElementTree.Element, path: str, name: str, default: str = "") -
     return default if found is None else found.get(name, default)
 
 
-def origin(element: ElementTree.Element) -> np.ndarray:
+def read_origin(element: ElementTree.Element) -> np.ndarray:
     """The pose (4, 4) that a joint or a visual of a URDF has in its parent."""
     angles = [float(angle) for angle in get(element, "origin", "rpy", "0 0 0").split()]
     matrix: np.ndarray = trimesh.transformations.euler_matrix(*angles, axes="sxyz")
@@ -106,20 +106,25 @@ ALLEGRO = {
 }
 
 
-def allegro(packages: Path) -> Parts:
+def read_allegro(packages: Path) -> Parts:
     """Palm, the links of a finger, those of the thumb (dark), and the tip that all four share (white)."""
     (folder,) = packages.rglob("robots/allegro/meshes/visual")
     return {part: [load(folder / f"{file}.obj")] for part, file in ALLEGRO.items()}
 
 
-def h1(packages: Path) -> Parts:
+def read_h1(packages: Path) -> Parts:
     """Links of the body (dark), and the emblem on its chest (white)."""
     (folder,) = packages.rglob("mujoco_menagerie/unitree_h1/assets")
     names = {file: file.stem.removesuffix("_link") for file in sorted(folder.glob("*.stl"))}
     return {f"{name}_{'white' if name == 'logo' else 'dark'}": [load(file)] for file, name in names.items()}
 
 
-ROBOTS = {"panda": (panda, 12000), "anymal": (anymal, 10000), "allegro": (allegro, 8000), "h1": (h1, 12000)}
+ROBOTS = {
+    "panda": (read_panda, 12000),
+    "anymal": (read_anymal, 10000),
+    "allegro": (read_allegro, 8000),
+    "h1": (read_h1, 12000),
+}
 """Of each robot, what reads its package, and about how many faces all its parts have together."""
 
 

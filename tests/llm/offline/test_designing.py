@@ -78,10 +78,10 @@ def test_without_a_film_episode_lengths_and_components_speak():
     assert falling[2].evidence == "" and "has fallen" in falling[2].reason
 
 
-@pytest.mark.parametrize("task", catalog.tasks())
+@pytest.mark.parametrize("task", catalog.list_tasks())
 def test_every_task_has_subtasks_and_a_bounded_component_for_those_that_can_be_measured(task):
-    info = catalog.task(task)
-    problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
+    info = catalog.get_task(task)
+    problem = Problem(task, info.description, catalog.read_observation_source(task), info.inputs)
     known = read_subtasks(answer(prompts.subtasks_prompt(problem), 0), info.description)
     assert 4 <= len(known) <= 10 and known[-1].startswith("Success: ") and known[0].startswith("Keep going")
     for seed in range(3):

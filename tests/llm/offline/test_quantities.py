@@ -11,8 +11,8 @@ from simulation import catalog
 
 
 def quantities(name):
-    info = catalog.task(name)
-    problem = Problem(name, info.description, catalog.observation_source(name), info.inputs)
+    info = catalog.get_task(name)
+    problem = Problem(name, info.description, catalog.read_observation_source(name), info.inputs)
     return derive(read(first_prompt(problem)))
 
 
@@ -129,7 +129,7 @@ def test_a_quantity_names_the_inputs_it_reads():
 
 
 def test_every_input_of_a_quantity_is_documented():
-    for name, info in catalog.tasks().items():
+    for name, info in catalog.list_tasks().items():
         for quantity in quantities(name):
             assert quantity.inputs <= set(info.inputs), (name, quantity)
 

@@ -39,8 +39,8 @@ def _samples(rng):
 
 def programs(task, experiments, iterations):
     """Programs of six a round, over real prompts."""
-    info = catalog.task(task)
-    problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
+    info = catalog.get_task(task)
+    problem = Problem(task, info.description, catalog.read_observation_source(task), info.inputs)
     written = []
     for seed in range(experiments):
         experiment = Experiment(seed=seed, k=6, n=iterations, problem=problem, train=traced)
@@ -84,8 +84,8 @@ def test_first_and_second_programs_are_executable(task):
 
 @pytest.mark.parametrize("task", ["Anymal", "Cartpole", "FrankaCabinet"])
 def test_a_goal_is_never_only_a_cost(task):
-    info = catalog.task(task)
-    reading = Reading(info.description, info.inputs, catalog.observation_source(task))
+    info = catalog.get_task(task)
+    reading = Reading(info.description, info.inputs, catalog.read_observation_source(task))
     for seed in range(24):
         goal = draft(random.Random(seed), seed, derive(reading))[0]
         assert goal.weight > 0 and goal.form not in ("cost", "absolute")
@@ -94,8 +94,8 @@ def test_a_goal_is_never_only_a_cost(task):
 @pytest.mark.slow
 @pytest.mark.parametrize("task", [*TASKS, *PLACES])
 def test_a_round_holds_different_programs(task):
-    info = catalog.task(task)
-    problem = Problem(task, info.description, catalog.observation_source(task), info.inputs)
+    info = catalog.get_task(task)
+    problem = Problem(task, info.description, catalog.read_observation_source(task), info.inputs)
     for seed in range(5):
         experiment = Experiment(seed=seed, k=6, n=1, problem=problem)
         experiment.run()

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from trainer.preferences.denoising import UPPER, Discriminator, label_divergences
+from trainer.preferences.denoising import UPPER, Discriminator, compute_label_divergences
 
 
 def discriminator(rho, passes=0, trusted=(0.1, 0.3)):
@@ -20,7 +20,7 @@ def test_divergences_by_hand():
     targets = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.5, 0.5], [1.0, 0.0]])
     predicted = torch.tensor([[0.8, 0.2], [0.8, 0.2], [0.5, 0.5], [0.8, 0.2], [0.0, 1.0]])
     wanted = [-math.log(0.8), -math.log(0.2), 0.0, 0.5 * math.log(0.5 / 0.8) + 0.5 * math.log(0.5 / 0.2)]
-    found = label_divergences(targets, predicted)
+    found = compute_label_divergences(targets, predicted)
     assert found[:4].tolist() == pytest.approx(wanted, abs=1e-6)
     assert UPPER < found[4] < math.inf, "where a softmax underflows"
     kept, turned = Discriminator(0).sort(found)

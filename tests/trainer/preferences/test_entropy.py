@@ -4,15 +4,15 @@ import pytest
 import torch
 
 from trainer.preferences import entropy
-from trainer.preferences.entropy import NEIGHBOUR, ParticleEntropy, neighbour_distances
+from trainer.preferences.entropy import NEIGHBOUR, ParticleEntropy, compute_neighbour_distances
 
 
 def test_the_distance_is_that_to_the_fifth_neighbour():
     among = torch.arange(10.0).unsqueeze(1)
     # from 0: neighbours 0 1 2 3 4; from 4.4: 4 5 3 6 2 at .4 .6 1.4 1.6 2.4; far away: the fifth from the end, 5
     states = torch.tensor([[0.0], [4.4], [100.0]])
-    assert neighbour_distances(states, among, NEIGHBOUR).tolist() == pytest.approx([4.0, 2.4, 95.0])
-    assert neighbour_distances(states, among[:3], NEIGHBOUR).tolist() == pytest.approx([2.0, 4.4, 100.0])
+    assert compute_neighbour_distances(states, among, NEIGHBOUR).tolist() == pytest.approx([4.0, 2.4, 95.0])
+    assert compute_neighbour_distances(states, among[:3], NEIGHBOUR).tolist() == pytest.approx([2.0, 4.4, 100.0])
 
 
 def test_a_reward_is_the_distance_over_its_running_deviation():

@@ -95,7 +95,7 @@ def test_every_answer_of_the_budget_is_asked_for_and_the_figures_are_written(sev
 
 def test_no_model_is_copied_where_no_session_is_due(monkeypatch):
     job = ppo(FEW)
-    training = PreferenceTraining(catalog.task("Cartpole"), resolve_preset(job), job.preferences, [4])
+    training = PreferenceTraining(catalog.get_task("Cartpole"), resolve_preset(job), job.preferences, [4])
     monkeypatch.setattr(training._model, "freeze", lambda: pytest.fail("it was copied"))
     training.ask(0)
     assert training.hold_sessions(None, 0) == []
@@ -143,7 +143,7 @@ def test_hybrid_replay_begins_with_the_first_reward(tmp_path):
     lockstep = shard(tmp_path, replace(sac(FEW, FEW), preferences=(FEW_QPA, replace(FEW, method="pebble"))))
     preferences, wanted = lockstep._preferences, []
     while len(preferences.sessions[0]) < 3:
-        wanted.append((preferences._learned[0], preferences.newest(lockstep.iteration)))
+        wanted.append((preferences._learned[0], preferences.find_newest(lockstep.iteration)))
         lockstep._iterate()
     assert all(set(newest) == ({0} if learned else set()) for learned, newest in wanted)
     drawn = [newest[0] for _, newest in wanted if newest]
@@ -188,7 +188,7 @@ def test_a_warm_start_learns_what_the_policy_is_rewarded_with_and_its_critics_go
 
 
 def test_checkpoints_of_versions_without_discriminators_go_on():
-    given = (catalog.task("Cartpole"), resolve_preset(ppo(FEW)), [FEW], [1])
+    given = (catalog.get_task("Cartpole"), resolve_preset(ppo(FEW)), [FEW], [1])
     state = PreferenceTraining(*given).state_dict()
     del state["discriminators"]
     PreferenceTraining(*given).load_state_dict(state)
@@ -346,7 +346,7 @@ class TestSettings:
 
 def test_keeping_rows_follows_the_candidates():
     job = ppo(*SEVERAL)
-    training = PreferenceTraining(catalog.task("Cartpole"), resolve_preset(job), SEVERAL, [1, 2, 3, 4])
+    training = PreferenceTraining(catalog.get_task("Cartpole"), resolve_preset(job), SEVERAL, [1, 2, 3, 4])
     training.keep([1, 3])
     assert (training.groups, training.settings, training.seeds) == ([1], [SEVERAL[3]], [4])
     training.keep([0])

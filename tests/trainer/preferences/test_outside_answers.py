@@ -89,12 +89,12 @@ def test_segments_are_filmed_as_they_were_seen(tmp_path):
     assert (queries.session, len(queries.pairs)) == (1, 1)
     ((query, segments),) = lockstep._preferences.list_asked_outside().values()
     for number in range(queries.segments):
-        rollout = read_rollout(exchange.segment_file(tmp_path, 0, 1, number))
+        rollout = read_rollout(exchange.get_segment_file(tmp_path, 0, 1, number))
         steps = int(segments.valid[number].sum())
         assert rollout.whole and len(rollout.qpos) == steps and rollout.restart.sum() == 1
         seen = segments.inputs[number, -steps:, 0:2]  # Cartpole sees its positions in the order position, angle
         assert rollout.qpos.shape[1] == 2 and torch.allclose(seen[:, 0].double(), torch.tensor(rollout.qpos[:, 0]))
-    progress = lockstep._next_wait()
+    progress = lockstep._compute_wait()
     assert progress == lockstep.iteration / 12
 
 
@@ -200,7 +200,7 @@ def test_a_run_that_waits_and_is_killed_ends_as_an_unbroken_one(run, tmp_path, m
 
 
 def test_lengths_in_seconds():
-    info = catalog.task("Cartpole")
+    info = catalog.get_task("Cartpole")
     assert count_segment_steps(2, info) == 120
     assert count_segment_steps(0, info) == 0
 

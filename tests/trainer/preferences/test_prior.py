@@ -86,7 +86,7 @@ def test_answers_outvote_a_program_that_hardly_varies():
     program = 1.0 - 1e-3 * (x > 0)
     priors = Priors([PRIOR])
     priors.observe(0, program.flatten())
-    inputs = priors.in_units(0, torch.cat((x, program), dim=-1))
+    inputs = priors.convert_units(0, torch.cat((x, program), dim=-1))
     better = (x > 0).sum((-1, -2)).argmax(1)
     model = RewardModel(1, [1], prior=True)
     labels = Labels(inputs, torch.ones(64, 2, 5, dtype=torch.bool), torch.nn.functional.one_hot(better, 2).float())
@@ -163,7 +163,7 @@ def test_jobs_without_programs_keep_their_fingerprint():
     job = ppo(Preferences(budget=6, segment=8))
     assert fingerprint_job(job, resolve_preset(job), "cpu") == BEFORE
     assert fingerprint_job(ppo(PRIOR), resolve_preset(ppo(PRIOR)), "cpu") != BEFORE
-    assert catalog.task("Cartpole").revision == job.revision == 1
+    assert catalog.get_task("Cartpole").revision == job.revision == 1
 
 
 BEFORE = "80cf1efcd7c769652559b88676cf005c784335164c7ccbb4d46a3654fc8e5af8"

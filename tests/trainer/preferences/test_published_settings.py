@@ -1,6 +1,6 @@
 """Every number that the authors' code has, and that ours has as it is there (docs/methods.md says what differs)."""
 
-from simulation.catalog import tasks
+from simulation.catalog import list_tasks
 from trainer.preferences import denoising, entropy, labels, learning, queries, reward_model, segments
 from trainer.preferences.algorithms import METHODS, Preferences, count_unlabelled
 
@@ -63,6 +63,6 @@ def test_rime():
 
 
 def test_a_hundred_episodes_fit_whatever_the_task():
-    for task in tasks().values():
+    for task in list_tasks().values():
         steps = min(50, task.episode_steps)
-        assert segments.places(steps, task.episode_steps) * steps >= 100 * task.episode_steps
+        assert segments.count_places(steps, task.episode_steps) * steps >= 100 * task.episode_steps

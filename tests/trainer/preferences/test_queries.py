@@ -7,12 +7,12 @@ import torch
 
 from trainer.preferences.algorithms import SELECTIONS
 from trainer.preferences.queries import (
+    choose_farthest,
     choose_pairs,
+    compute_member_probabilities,
     disagreement,
     draw_pairs,
     entropy,
-    farthest_first,
-    member_probabilities,
 )
 
 NOTHING = torch.zeros(0, 1)
@@ -27,7 +27,7 @@ def test_pairs_are_of_two_different_segments_and_every_pair_is_drawn():
 
 def test_a_member_expects_what_its_summed_rewards_say():
     returns = torch.tensor([[1.0, 1.0, 0.0], [0.0, 2.0, 0.0]])
-    found = member_probabilities(returns, torch.tensor([[0, 1], [1, 2]]))
+    found = compute_member_probabilities(returns, torch.tensor([[0, 1], [1, 2]]))
     sigmoid = lambda x: 1 / (1 + math.exp(-x))  # noqa: E731
     assert found.flatten().tolist() == pytest.approx([0.5, sigmoid(1), sigmoid(-2), sigmoid(2)])
 
@@ -70,8 +70,8 @@ def test_the_mixed_ways_take_the_most_spread_of_the_better_half():
 
 def test_k_center_keeps_away_from_what_was_asked_and_from_itself():
     points = torch.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0], [6.0, 8.1]])
-    assert farthest_first(points, torch.tensor([[6.0, 8.0]]), 3) == [0, 1, 3]
-    assert farthest_first(points, torch.zeros(0, 2), 9) == [0, 3, 1, 2]
-    assert sorted(farthest_first(torch.zeros(5, 2), torch.zeros(1, 2), 4)) == [0, 1, 2, 3]
+    assert choose_farthest(points, torch.tensor([[6.0, 8.0]]), 3) == [0, 1, 3]
+    assert choose_farthest(points, torch.zeros(0, 2), 9) == [0, 3, 1, 2]
+    assert sorted(choose_farthest(torch.zeros(5, 2), torch.zeros(1, 2), 4)) == [0, 1, 2, 3]
     many = torch.cat((torch.full((300, 2), 99.0), torch.tensor([[0.0, 0.0]])))
-    assert farthest_first(points, many, 1) == [3], "of all parts of what was asked: the nearest counts"
+    assert choose_farthest(points, many, 1) == [3], "of all parts of what was asked: the nearest counts"

@@ -9,7 +9,14 @@ import torch
 from trainer.preferences import reward_model
 from trainer.preferences.denoising import Discriminator
 from trainer.preferences.labels import CROPS, Labels, Unlabelled, crop_pairs, pick_labels
-from trainer.preferences.reward_model import MEMBERS, RATIO, RewardModel, preference_loss, right_answers, round_up_size
+from trainer.preferences.reward_model import (
+    MEMBERS,
+    RATIO,
+    RewardModel,
+    compute_preference_loss,
+    find_right_answers,
+    round_up_size,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +45,7 @@ def test_the_loss_is_the_cross_entropy_of_summed_rewards():
     targets = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
     # -log(e^2 / (e^2 + e)) = log(1 + 1/e); log 2; for equal ones the mean of log(1 + e^4) and log(1 + e^-4)
     wanted = [math.log1p(math.exp(-1)), math.log(2), 0.5 * (math.log1p(math.exp(4)) + math.log1p(math.exp(-4)))]
-    assert preference_loss(returns, targets).tolist() == pytest.approx(wanted, rel=1e-6)
+    assert compute_preference_loss(returns, targets).tolist() == pytest.approx(wanted, rel=1e-6)
 
 
 def test_equal_answers_train_and_are_neither_right_nor_wrong():
@@ -51,7 +58,7 @@ def test_equal_answers_train_and_are_neither_right_nor_wrong():
     assert (fit.epochs, fit.accuracy) == (1, None)
     returns = torch.tensor([[2.0, 1.0], [2.0, 1.0], [2.0, 1.0]])
     targets = torch.tensor([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
-    assert right_answers(returns, targets).tolist() == [True, False, False]
+    assert find_right_answers(returns, targets).tolist() == [True, False, False]
 
 
 def test_gradients_are_those_of_finite_differences():
@@ -67,7 +74,7 @@ def test_gradients_are_those_of_finite_differences():
         for member, index in enumerate(picked[0]):
             x, valid = double.inputs[index], double.valid[index]
             found = model.rewards(flat[member : member + 1], x.flatten(0, 2).unsqueeze(0)).view(valid.shape)
-            total += float(preference_loss((found * valid).sum(-1), double.targets[index]).mean())
+            total += float(compute_preference_loss((found * valid).sum(-1), double.targets[index]).mean())
         return total
 
     generator = torch.Generator().manual_seed(3)
@@ -163,7 +170,7 @@ class TestUnlabelledPairs:
         model.flat[1:] *= 0.0  # the second and third member expect nothing of any segment
         model.flat[0] *= 3.0
         batch = pick_labels([labels(count=4)], [[torch.arange(4)] * MEMBERS])
-        found = model._with_pseudo_labels(model.flat, [0], batch, [unlabelled])
+        found = model._add_pseudo_labels(model.flat, [0], batch, [unlabelled])
         returns = model._returns(model.flat, found.inputs, found.valid)[:, 4:]
         wanted = torch.softmax(returns, -1).amax(-1) > 0.55
         assert found.targets.shape == (MEMBERS, 4 + RATIO * 4, 2)
@@ -198,7 +205,7 @@ class TestCropsOfLabels:
 
     def cropped(self, model, count=6):
         batch = pick_labels([labels(count=count, steps=50)], [[torch.arange(count)] * MEMBERS])
-        return batch, model._with_crops([0], batch, 20)
+        return batch, model._crop_batch([0], batch, 20)
 
     def test_each_label_is_in_the_batch_twenty_times_and_counts_as_much_as_before(self):
         batch, found = self.cropped(small())
@@ -266,7 +273,7 @@ class TestSortedLabels:
         def right(model):
             returns = model.member_returns(0, test.inputs.flatten(0, 1), test.valid.flatten(0, 1))
             return float(
-                right_answers(returns.view(MEMBERS, -1, 2), test.targets.expand(MEMBERS, -1, -1)).float().mean()
+                find_right_answers(returns.view(MEMBERS, -1, 2), test.targets.expand(MEMBERS, -1, -1)).float().mean()
             )
 
         assert right(sorting) > right(plain) + 0.02

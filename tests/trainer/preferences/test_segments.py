@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from trainer.preferences import segments
-from trainer.preferences.segments import SegmentReservoir, places
+from trainer.preferences.segments import SegmentReservoir, count_places
 
 pytestmark = pytest.mark.slow
 
@@ -119,8 +119,10 @@ def test_rows_do_not_mix_and_go_on_from_a_saved_state():
 
 
 def test_a_row_keeps_a_thousand_short_segments_or_a_hundred_episodes():
-    assert (places(50), places(1000)) == (1024, 100)
-    assert (places(50, 1000), places(50, 500), places(300, 500)) == (2000, 1024, 200), "PEBBLE's last 100 episodes"
+    assert (count_places(50), count_places(1000)) == (1024, 100)
+    assert (count_places(50, 1000), count_places(50, 500), count_places(300, 500)) == (2000, 1024, 200), (
+        "PEBBLE's last 100 episodes"
+    )
 
 
 def test_all_segments_of_the_last_episodes_are_kept_however_long_these_are(monkeypatch):

@@ -297,7 +297,7 @@ def test_a_refused_form_leads_to_its_first_error(site, page):
 def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(bench, page):
     page.goto(f"{bench}tasks/")
     search = page.get_by_label("Search")
-    expect(page.locator(".task-card:visible")).to_have_count(len(catalog.tasks()))
+    expect(page.locator(".task-card:visible")).to_have_count(len(catalog.list_tasks()))
     search.fill("hands kettle")
     expect(page.locator(".task-card:visible")).to_have_count(1)
     expect(page.get_by_role("heading", name="Locomotion")).to_be_hidden()
@@ -307,7 +307,7 @@ def test_tasks_are_found_by_words_and_the_only_one_left_is_opened_by_enter(bench
     search.fill("no such robot")
     expect(page.locator("#task-count")).to_have_text("No task fits.")
     search.press("Escape")
-    expect(page.locator(".task-card:visible")).to_have_count(len(catalog.tasks()))
+    expect(page.locator(".task-card:visible")).to_have_count(len(catalog.list_tasks()))
     search.fill("Kettle")
     search.press("Enter")
     expect(page).to_have_url(f"{bench}tasks/Kettle/")

@@ -71,12 +71,12 @@ import numpy as np
 from webapp.base.store import store
 from webapp.experiments.models import PairSession
 from webapp.review.models import PairScreening
-from trainer.preferences.exchange import segment_file
+from trainer.preferences.exchange import get_segment_file
 from pathlib import Path
 for session in PairSession.objects.filter(status="open").select_related("request"):
     worth = {}
     for segment in session.segments.all():
-        name = segment_file(Path(), 0, session.number, segment.number).as_posix()
+        name = get_segment_file(Path(), 0, session.number, segment.number).as_posix()
         with store.as_file(f"{session.request.run_key}/{name}") as file:
             worth[segment.pk] = float(np.exp(-np.square(np.load(file)["qpos"][:, 1])).sum())
     for row in PairScreening.objects.filter(pair__session=session):

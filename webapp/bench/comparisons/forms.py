@@ -41,7 +41,7 @@ def task_choices(kind: str) -> list[tuple[str, str]]:
 def list_robots() -> list[str]:
     """By kind, as `ComparisonForm.grouped_tasks` shows them."""
     names = [name for group in catalog.group_tasks().values() for name in group]
-    return [name for name in names if catalog.task(name).metric is not None]
+    return [name for name in names if catalog.get_task(name).metric is not None]
 
 
 def method_choices(kind: str) -> list[tuple[str, str]]:
@@ -51,7 +51,7 @@ def method_choices(kind: str) -> list[tuple[str, str]]:
 
 def preset_choices() -> list[tuple[str, str]]:
     """Presets of the tasks above; the title says which tasks have one that not all of them have."""
-    tasks = {name: catalog.task(name).presets for name in list_robots()}
+    tasks = {name: catalog.get_task(name).presets for name in list_robots()}
     found = []
     for preset, title in catalog.PRESETS.items():
         have = [name for name, presets in tasks.items() if preset in presets]
@@ -90,7 +90,7 @@ def copy_settings(public_id: str) -> dict[str, Any]:
 
 def find_kind(tasks: Sequence[str]) -> str:
     """The kind of these tasks."""
-    return PROBLEMS if tasks and not set(tasks) <= set(catalog.tasks()) else ROBOTS
+    return PROBLEMS if tasks and not set(tasks) <= set(catalog.list_tasks()) else ROBOTS
 
 
 SECTIONS = {
@@ -233,7 +233,7 @@ class ComparisonForm(forms.ModelForm):
         boxes = self["tasks"].subwidgets
         if self.kind == PROBLEMS:
             return [("", boxes, True)]
-        kinds = groupby(boxes, lambda box: catalog.task(box.data["value"]).kind)
+        kinds = groupby(boxes, lambda box: catalog.get_task(box.data["value"]).kind)
         groups = [(kind, list(group)) for kind, group in kinds]
         return [(kind, group, any(box.data["selected"] for box in group)) for kind, group in groups]
 

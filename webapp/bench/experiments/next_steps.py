@@ -55,7 +55,7 @@ def find_next_steps(experiment: Experiment) -> NextSteps | None:
     form = f"{reverse('admin:experiments_experiment_add')}?{urlencode({'copy': str(experiment.public_id)})}"
     can_learn = not repeating.explain_learning_refusal(experiment)
     can_retrain = not repeating.explain_retraining_refusal(experiment)
-    known = catalog.task(experiment.task).presets if can_retrain else ()
+    known = catalog.get_task(experiment.task).presets if can_retrain else ()
     return NextSteps(
         duplicate_url=form if experiment.searches and not experiment.retrains_id else "",
         seed=repeating.copy_settings(experiment).seed,

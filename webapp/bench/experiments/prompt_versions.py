@@ -37,7 +37,7 @@ def describe_task_revisions(experiment: Experiment) -> str:
     """Which rounds were trained on another revision of the task than today's; empty where none was."""
     if not get_medium(experiment.task).filmed:
         return ""
-    today = catalog.task(experiment.task).revision
+    today = catalog.get_task(experiment.task).revision
     runs = Run.objects.filter(request__experiment=experiment).exclude(task_revision=today)
     rows = runs.order_by("pk").values_list("request__payload__iteration", "task_revision")
     parts = [f"round {number} on revision {revision}" for number, revision in rows]

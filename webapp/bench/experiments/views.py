@@ -57,7 +57,7 @@ TEST_SECONDS = 45
 @require_safe
 def tasks(request: HtmxHttpRequest) -> HttpResponse:
     groups = [
-        (kind, [(catalog.task(name), find_still(catalog.task(name))) for name in names])
+        (kind, [(catalog.get_task(name), find_still(catalog.get_task(name))) for name in names])
         for kind, names in catalog.group_tasks().items()
     ]
     count = sum(len(tasks) for _, tasks in groups)
@@ -74,15 +74,15 @@ def find_newest_film(task: str) -> Clip | None:
 
 @require_safe
 def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
-    if name not in catalog.tasks():
+    if name not in catalog.list_tasks():
         raise Http404(f"There is no task {name!r}.")
-    info = catalog.task(name)
+    info = catalog.get_task(name)
     context = {
         "task": info,
         "still": find_still(info),
         "film": find_newest_film(name),
-        "observations": highlight(catalog.observation_source(name)),
-        "reference": highlight(catalog.reference_reward(name)),
+        "observations": highlight(catalog.read_observation_source(name)),
+        "reference": highlight(catalog.read_reference_reward(name)),
     }
     return render(request, "bench/experiments/task.html", context)
 

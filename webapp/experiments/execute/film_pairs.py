@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from trainer.preferences.exchange import segment_file
+from trainer.preferences.exchange import get_segment_file
 from webapp.base.store import store
 from webapp.experiments import events, pair_sessions
 from webapp.experiments.execute.film import NO_REPORT, ClipOrder, film_pending, publish_film
@@ -35,7 +35,7 @@ def list_orders(session: PairSession, folder: Path) -> list[ClipOrder]:
     """The segments that are still to be filmed."""
     orders = []
     for segment in session.segments.filter(status=Clip.Status.PENDING):
-        name = segment_file(Path(), 0, session.number, segment.number)
+        name = get_segment_file(Path(), 0, session.number, segment.number)
         with suppress(FileNotFoundError):  # the film process reports the missing rollout
             store.fetch(f"{session.request.run_key}/{name.as_posix()}", folder / name.name)
         orders.append(ClipOrder(segment, folder / name.name, folder / f"{segment.number}.mp4"))

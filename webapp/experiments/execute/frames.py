@@ -80,7 +80,7 @@ def read_clip_frames(clip: Clip, count: int) -> list[str]:
 
 
 def get_clip_seconds(experiment: Experiment) -> float:
-    return catalog.task(experiment.task).clip_seconds
+    return catalog.get_task(experiment.task).clip_seconds
 
 
 def extract_frames(film: Path, seconds: float, count: int) -> list[str]:

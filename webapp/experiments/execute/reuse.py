@@ -62,7 +62,7 @@ def holds_finished_job(folder: Path, job: TrainJob) -> bool:
         if result is None or result.error or result.cancelled or not all(c.ok for c in result.candidates):
             return False
         same = read_job(folder) == job and read_preset(folder, job) == resolve_preset(job)
-        return same and run.read_device(folder, job) == run.device()
+        return same and run.read_device(folder, job) == run.find_device()
     except (OSError, AttributeError, LookupError, TypeError, ValueError):  # gone meanwhile, damaged, no such device
         return False
 

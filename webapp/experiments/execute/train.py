@@ -14,7 +14,7 @@ from django.conf import settings
 
 from llm import records
 from simulation import catalog
-from simulation.rollout_statistics import state_statistics
+from simulation.rollout_statistics import compute_state_statistics
 from trainer import launch
 from trainer.log_lines import MARK
 from trainer.preferences import exchange
@@ -145,7 +145,7 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
     unwritten = by_metric or (preferences is not None and not preferences.prior)
     return TrainJob(
         task=experiment.task,
-        sources=tuple(catalog.reference_reward(experiment.task) if unwritten else c.source for c in candidates),
+        sources=tuple(catalog.read_reference_reward(experiment.task) if unwritten else c.source for c in candidates),
         preset=experiment.preset,
         seed=seeds[0],
         seeds=tuple(seeds) if len(set(seeds)) > 1 else (),
@@ -157,7 +157,7 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
         preferences=(preferences,) * len(candidates) if preferences else (),
         by_metric=by_metric,
         episodes=request.payload.get("episodes", 0),
-        revision=catalog.task(experiment.task).revision,
+        revision=catalog.get_task(experiment.task).revision,
     )
 
 
@@ -183,7 +183,7 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
     asked["prior"] = asks.get("prior", False)
     if not (pair_sessions.asks_people(experiment) or pair_sessions.asks_vision(experiment)):
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
-    steps = count_segment_steps(pair_sessions.read_seconds(experiment), catalog.task(experiment.task))
+    steps = count_segment_steps(pair_sessions.read_seconds(experiment), catalog.get_task(experiment.task))
     return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)
 
 
@@ -307,7 +307,7 @@ def read_states(rollout: str) -> dict[str, Any]:
     """Statistics of the states in a stored rollout; empty if it cannot be read."""
     try:
         with store.as_file(rollout) as file:
-            return state_statistics(file)
+            return compute_state_statistics(file)
     except (ValueError, FileNotFoundError):  # the clip's error says why
         return {}
 

@@ -43,7 +43,7 @@ def find_start(request: Request) -> Start | None:
         return Start(f"the policy of {key}", key, experiment)
     if experiment.training_start == TrainingStart.RANDOM:
         return None
-    file = catalog.upright_policy(experiment.task, experiment.preset)
+    file = catalog.find_upright_policy(experiment.task, experiment.preset)
     return Start("the policy that stays up", file=file) if file else None
 
 

@@ -75,7 +75,7 @@ def write_candidates(
     """Executable rewards, checked and repaired; or answers to a problem, with its figures in the prompt."""
     problem = loop.describe_task(experiment)
     if find_form(problem).checked:
-        states = apply_overrides(catalog.preset(experiment.task, experiment.preset), experiment.overrides).states
+        states = apply_overrides(catalog.get_preset(experiment.task, experiment.preset), experiment.overrides).states
         states *= experiment.k if experiment.shared_experience else 1
         check = partial(launch.check, experiment.task, states=states)
         return writer.write(backend, wanted, problem, check, **vars(arguments))

@@ -30,14 +30,14 @@ LEAST_CONTEXT, MOST_CONTEXT = 4000, 10**8
 
 
 def task_choices() -> list[tuple[str, str]]:
-    return [(name, name) for name in catalog.tasks()]
+    return [(name, name) for name in catalog.list_tasks()]
 
 
 def find_refused(field: str) -> dict[str, list[str]]:
     """The methods, judges or training starts that a task refuses whatever the other settings are, by task."""
     found = {}
     cases = Prefetch("cases", TestCase.objects.only("problem"))
-    tasks: list[lookup.TaskInfo] = [*catalog.tasks().values(), *Problem.objects.prefetch_related(cases)]
+    tasks: list[lookup.TaskInfo] = [*catalog.list_tasks().values(), *Problem.objects.prefetch_related(cases)]
     upright = catalog.list_upright_tasks()
     for info in tasks:
         metric, filmed = info.metric, get_medium(info.name).filmed
@@ -229,7 +229,7 @@ class LoopSettings(models.Model):
         if "judge" in refusals:
             raise ValidationError(refusals)
         if self.training_start == TrainingStart.UPRIGHT and not (
-            self.medium.filmed and catalog.upright_policy(self.task, self.preset)
+            self.medium.filmed and catalog.find_upright_policy(self.task, self.preset)
         ):
             text = f"{self.task_title} has no policy that stays up for these training settings. Choose another start."
             raise ValidationError({"training_start": text})
@@ -288,12 +288,12 @@ class LoopSettings(models.Model):
 
     def _find_algorithm(self) -> str:
         """The algorithm of the training settings; empty where there are none."""
-        presets = catalog.task(self.task).presets if self.medium.filmed else {}
+        presets = catalog.get_task(self.task).presets if self.medium.filmed else {}
         return presets[self.preset].algorithm if self.preset in presets else ""
 
     def _describe_presets(self, chosen: Method) -> str:
         """Which settings of the task a method can train with."""
-        presets = catalog.task(self.task).presets
+        presets = catalog.get_task(self.task).presets
         able = [catalog.PRESETS[name] for name, one in presets.items() if one.algorithm == chosen.algorithm]
         listed = " or ".join(f"“{title}”" for title in able)
         advice = f"choose {listed}" if able else f"{self.task} has no such settings"

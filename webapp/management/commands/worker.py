@@ -75,7 +75,7 @@ def work(kind: str, name: str) -> int:
 def find_device() -> str:
     """The device with a GPU's name."""
     try:
-        return " ".join(run.device_and_gpu(run.read_device_setting())).strip()
+        return " ".join(run.find_device_and_gpu(run.read_device_setting())).strip()
     except ValueError as error:
         raise CommandError(str(error)) from error
 

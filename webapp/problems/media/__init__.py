@@ -9,4 +9,4 @@ from webapp.problems.medium import Medium
 
 def get_medium(task: str) -> Medium:
     """The medium of a task; a name that is not in the catalogue is a problem's."""
-    return films.MEDIUM if task in catalog.tasks() else answers.MEDIUM
+    return films.MEDIUM if task in catalog.list_tasks() else answers.MEDIUM

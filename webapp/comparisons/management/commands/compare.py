@@ -217,7 +217,7 @@ class Command(PrefineCommand):
 
 
 def describe_tasks() -> str:
-    return f"{', '.join(catalog.tasks())}; or problems, by name ({NO_PROBLEMS})"
+    return f"{', '.join(catalog.list_tasks())}; or problems, by name ({NO_PROBLEMS})"
 
 
 # --- words ----------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ class Command(PrefineCommand):
     help = "Run a whole experiment here, judged by the hidden metric: write, train, judge, again, to the winner."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--task", help=f"one of: {', '.join(catalog.tasks())} (default: {TASK})")
+        parser.add_argument("--task", help=f"one of: {', '.join(catalog.list_tasks())} (default: {TASK})")
         parser.add_argument(
             "--problem", metavar="NAME", help="a reasoning problem to solve, in place of a robot's task"
         )
@@ -210,7 +210,7 @@ def limit_iterations(options: dict[str, Any]) -> int:
     """The most training iterations that may be set; 0 if nothing is trained. Raises ValueError."""
     if not get_medium(lookup.find_task(options["task"]).name).filmed:
         return 0
-    return 10 * catalog.preset(options["task"], options["preset"]).iterations
+    return 10 * catalog.get_preset(options["task"], options["preset"]).iterations
 
 
 def resume_experiment(public_id: str) -> Experiment:
