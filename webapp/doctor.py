@@ -48,7 +48,7 @@ class Finding:
     advice: str = ""
 
 
-def ok(text: str) -> Finding:
+def report_ok(text: str) -> Finding:
     return Finding("ok", text)
 
 
@@ -63,9 +63,9 @@ def fail(text: str, advice: str) -> Finding:
 def examine_database() -> Iterator[Finding]:
     health.check_database()
     if connection.vendor == "sqlite":
-        yield ok(f"SQLite at {connection.settings_dict['NAME']}: one machine")
+        yield report_ok(f"SQLite at {connection.settings_dict['NAME']}: one machine")
     else:
-        yield ok(f"PostgreSQL {getattr(connection, 'pg_version', 0) // 10000}")
+        yield report_ok(f"PostgreSQL {getattr(connection, 'pg_version', 0) // 10000}")
 
 
 def examine_migrations() -> Iterator[Finding]:
@@ -77,17 +77,17 @@ def examine_migrations() -> Iterator[Finding]:
         app, name = min(newer)
         yield warn(f"the database has {app}.{name}, which is unknown here", "upgrade this machine")
     else:
-        yield ok("all applied")
+        yield report_ok("all applied")
 
 
 def examine_broker() -> Iterator[Finding]:
     health.check_broker()
-    yield ok(settings.CELERY_BROKER_URL.partition("://")[0])
+    yield report_ok(settings.CELERY_BROKER_URL.partition("://")[0])
 
 
 def examine_store() -> Iterator[Finding]:
     health.check_store()
-    yield ok("wrote, read and deleted a file")
+    yield report_ok("wrote, read and deleted a file")
 
 
 def examine_clock() -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def examine_clock() -> Iterator[Finding]:
     elif off > CLOCK_WARN:
         yield warn(f"{off:.1f} s away from the database's", advice)
     else:
-        yield ok("that of the database")
+        yield report_ok("that of the database")
 
 
 def examine_disk() -> Iterator[Finding]:
@@ -107,7 +107,11 @@ def examine_disk() -> Iterator[Finding]:
         text = f"{name}: {describe_size(usage.free)} of {describe_size(usage.total)} are free at {folder}"
         advice = "free some, or delete studies whose time is over: /bench/data/ (docs/operations.md, A disk is full)"
         yield (
-            fail(text, advice) if usage.free < DISK_FAIL else warn(text, advice) if usage.free < DISK_WARN else ok(text)
+            fail(text, advice)
+            if usage.free < DISK_FAIL
+            else warn(text, advice)
+            if usage.free < DISK_WARN
+            else report_ok(text)
         )
 
 
@@ -127,13 +131,13 @@ def examine_memory() -> Iterator[Finding]:
     free = read_free_memory()
     text = f"{describe_size(free)} are free"
     advice = "a round on Ant takes 1.5 GB, on Humanoid 3 GB: use fewer workers here, or a machine with more"
-    yield fail(text, advice) if free < MEMORY_FAIL else warn(text, advice) if free < MEMORY_WARN else ok(text)
+    yield fail(text, advice) if free < MEMORY_FAIL else warn(text, advice) if free < MEMORY_WARN else report_ok(text)
 
 
 def examine_files() -> Iterator[Finding]:
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     text = f"a process may open {soft}"
-    yield ok(text) if soft >= OPEN_FILES else warn(text, "ulimit -n 65536: an open page needs one")
+    yield report_ok(text) if soft >= OPEN_FILES else warn(text, "ulimit -n 65536: an open page needs one")
 
 
 def examine_device() -> Iterator[Finding]:
@@ -143,7 +147,7 @@ def examine_device() -> Iterator[Finding]:
     except ValueError as error:
         yield fail(str(error), "set PREFINE_DEVICE to cpu or auto, or install the driver (docs/gpu.md)")
         return
-    yield ok(f"{device} {gpu}".strip())
+    yield report_ok(f"{device} {gpu}".strip())
 
 
 def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -158,7 +162,7 @@ def examine_rendering() -> Iterator[Finding]:
         said = (done.stdout + done.stderr).strip().splitlines() or ["no frame was rendered"]
         yield fail(said[-1], "apt-get install libegl1 libgl1-mesa-dri libopengl0")
     else:
-        yield ok("a frame was rendered without a display")
+        yield report_ok("a frame was rendered without a display")
 
 
 def examine_ffmpeg() -> Iterator[Finding]:
@@ -168,7 +172,11 @@ def examine_ffmpeg() -> Iterator[Finding]:
     except (OSError, RuntimeError, subprocess.SubprocessError) as error:
         yield fail(f"it does not run: {error}", "unset IMAGEIO_FFMPEG_EXE, or let it name an ffmpeg with libx264")
         return
-    yield ok(" ".join(said.split()[:3])) if "libx264" in said else fail("it lacks libx264", "unset IMAGEIO_FFMPEG_EXE")
+    yield (
+        report_ok(" ".join(said.split()[:3]))
+        if "libx264" in said
+        else fail("it lacks libx264", "unset IMAGEIO_FFMPEG_EXE")
+    )
 
 
 JAIL = "from simulation.rewards import sandbox; print('\\n'.join(sandbox.lock()))"
@@ -183,15 +191,15 @@ def examine_jail() -> Iterator[Finding]:
         for note in notes.splitlines():
             yield warn(note, "a kernel of 5.13 or later with Landlock (docs/decisions/0003-hostile-code.md)")
     else:
-        yield ok("system calls, files and the network can be denied to generated code")
+        yield report_ok("system calls, files and the network can be denied to generated code")
 
 
 def examine_prompts() -> Iterator[Finding]:
     own = prompts.read_own()
     if not own:
-        yield ok("Prefine's own")
+        yield report_ok("Prefine's own")
         return
-    yield ok(f"set {prompts.digest(own)} of your own replaces {len(own)}: {', '.join(own)}")
+    yield report_ok(f"set {prompts.digest(own)} of your own replaces {len(own)}: {', '.join(own)}")
     if not (settings.MODEL_BASE_URL or settings.LOCAL_MODEL):
         words = "the offline writer finds what it needs by Prefine's headings, and may miss them in prompts of your own"
         yield warn(words, "name a language model: PREFINE_BASE_URL and PREFINE_MODEL")
@@ -203,7 +211,7 @@ def examine_workers() -> Iterator[Finding]:
     for kind, title in Worker.Kind.choices:
         mine = [worker for worker in alive if worker.kind == kind]
         if mine:
-            yield ok(f"{title}: {len(mine)}")
+            yield report_ok(f"{title}: {len(mine)}")
         else:
             yield fail(f"{title}: nobody works", f"./prefine worker {kind} (or ./prefine up, which starts all)")
     version = provenance.get_running_version()
@@ -235,12 +243,12 @@ def examine_address() -> Iterator[Finding]:
     elif version != settings.VERSION:
         yield warn(f"{settings.SITE_URL} runs {version}, this is {settings.VERSION}", "upgrade the older")
     else:
-        yield ok(settings.SITE_URL)
+        yield report_ok(settings.SITE_URL)
 
 
 def examine_mail() -> Iterator[Finding]:
     if not settings.EMAIL_READY:
-        yield ok("none: participants are told in their page, or by their browser")
+        yield report_ok("none: participants are told in their page, or by their browser")
         return
     mail = get_connection(timeout=SECONDS)
     try:
@@ -249,7 +257,7 @@ def examine_mail() -> Iterator[Finding]:
         yield fail(f"{settings.EMAIL_HOST} refused: {error}", "mend PREFINE_EMAIL_URL")
         return
     mail.close()
-    yield ok(settings.EMAIL_HOST)
+    yield report_ok(settings.EMAIL_HOST)
 
 
 def examine_secrets() -> Iterator[Finding]:

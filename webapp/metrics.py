@@ -62,7 +62,9 @@ def gauge(name: str, text: str, labels: list[str], values: Iterable[tuple[list[s
     return family
 
 
-def counter(name: str, text: str, labels: list[str], values: Iterable[tuple[list[str], float]]) -> CounterMetricFamily:
+def make_counter(
+    name: str, text: str, labels: list[str], values: Iterable[tuple[list[str], float]]
+) -> CounterMetricFamily:
     family = CounterMetricFamily(f"prefine_{name}", text, labels=labels)
     for given, value in values:
         family.add_metric(given, value)
@@ -122,7 +124,7 @@ def measure_people() -> Iterator[Metric]:
     age = (read_now() - since).total_seconds() if since else 0.0
     yield gauge("rounds_waiting_oldest_seconds", "How long the oldest of them waits", [], [([], age)])
     votes = [(["round"], Vote.objects.filter(undone_at=None).count()), (["pair"], PairVote.objects.count())]
-    yield counter("votes", "Votes that stand", ["kind"], votes)
+    yield make_counter("votes", "Votes that stand", ["kind"], votes)
 
 
 def measure_workers() -> Iterator[Metric]:
@@ -171,11 +173,11 @@ calls = CallSums()
 def measure_models() -> Iterator[Metric]:
     sums = calls.read()
     answers = (([model], row[0]) for model, row in sums.items())
-    yield counter("model_answers", "Answers of language models", ["model"], answers)
+    yield make_counter("model_answers", "Answers of language models", ["model"], answers)
     tokens = (([model, kind], row[i]) for model, row in sums.items() for i, kind in ((1, "read"), (2, "written")))
-    yield counter("model_tokens", "Their tokens", ["model", "kind"], tokens)
+    yield make_counter("model_tokens", "Their tokens", ["model", "kind"], tokens)
     dollars = (([model], row[3]) for model, row in sums.items())
-    yield counter("model_dollars", "What they cost, where the price is known", ["model"], dollars)
+    yield make_counter("model_dollars", "What they cost, where the price is known", ["model"], dollars)
 
 
 MEASURES = (

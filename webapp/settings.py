@@ -55,7 +55,7 @@ for folder in ("runs", "media", "broker", "log", "records", "static"):
 hide_from_others(DATA_DIR, DATA_DIR / "db.sqlite3", DATA_DIR / "secret_key")
 
 
-def _secret_key() -> str:
+def _read_secret_key() -> str:
     """PREFINE_SECRET_KEY, or one drawn at the first start and kept in the data folder."""
     if key := env.str("PREFINE_SECRET_KEY", default=""):
         return str(key)
@@ -66,7 +66,7 @@ def _secret_key() -> str:
     return path.read_text()
 
 
-SECRET_KEY = _secret_key()
+SECRET_KEY = _read_secret_key()
 try:
     prompts.read_own()
 except PromptError as error:

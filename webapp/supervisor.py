@@ -207,7 +207,7 @@ class EventPrinter:
             self.window = self.window or self.tail.Window(self.tail.find_newest_id())
             if not self.watch.is_due():
                 return
-            for _, experiment, _, text, *_ in self.window.new(self.tail.read_events(self.window.floor), now):
+            for _, experiment, _, text, *_ in self.window.take_new(self.tail.read_events(self.window.floor), now):
                 if text:
                     print_line(f"experiment {experiment}: {text.splitlines()[0][:160]}")
             self.watch.rest(IDLE_SECONDS)

@@ -8,7 +8,7 @@ import pytest
 
 from webapp.base import charts
 from webapp.base.charts import Chart, Series
-from webapp.base.charts.scales import text_width
+from webapp.base.charts.scales import estimate_width
 from webapp.experiments import figures
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -28,15 +28,15 @@ def test_the_line_is_drawn_to_scale():
 
 
 def test_a_gap_breaks_the_line_and_values_that_are_not_finite_are_gaps():
-    series = figures.over_training("s", [1.0, math.nan, 2.0, 3.0])
+    series = figures.make_training_series("s", [1.0, math.nan, 2.0, 3.0])
     assert series.x == (25.0, 50.0, 75.0, 100.0) and series.y == (1.0, None, 2.0, 3.0)
     chart = Chart("c", "c", "x", "y", (series,))
     assert [len(run) for run in points(charts.to_svg(chart))] == [1, 2]
 
 
 def test_a_run_that_stopped_early_fills_only_its_part():
-    assert figures.over_training("s", [1.0, 2.0], intervals=10).x == (10.0, 20.0)
-    (chart,) = figures.component_charts({"total": {"samples": [1.0, 2.0]}}, complete=False)
+    assert figures.make_training_series("s", [1.0, 2.0], intervals=10).x == (10.0, 20.0)
+    (chart,) = figures.make_component_charts({"total": {"samples": [1.0, 2.0]}}, complete=False)
     assert chart.series[0].x == (10.0, 20.0)
 
 
@@ -52,16 +52,16 @@ def test_a_run_that_stopped_early_fills_only_its_part():
     ],
 )
 def test_ticks_are_round_and_cover(low, high, expected):
-    assert charts.ticks(low, high) == pytest.approx(expected)
+    assert charts.choose_ticks(low, high) == pytest.approx(expected)
 
 
 def test_ticks_of_rounds_are_whole():
-    assert charts.ticks(1, 5, 6, whole=True) == [1, 2, 3, 4, 5]
-    assert charts.ticks(1, 2, 6, whole=True) == [1, 2]
+    assert charts.choose_ticks(1, 5, 6, whole=True) == [1, 2, 3, 4, 5]
+    assert charts.choose_ticks(1, 2, 6, whole=True) == [1, 2]
 
 
 def test_rounds_best_mean_and_best_so_far():
-    chart = figures.rounds_chart("forward progress in m/s", [(1, [1.0, 3.0]), (2, []), (3, [2.0, 2.5])], 5)
+    chart = figures.make_rounds_chart("forward progress in m/s", [(1, [1.0, 3.0]), (2, []), (3, [2.0, 2.5])], 5)
     values = {series.name: (series.x, series.y) for series in chart.series}
     assert values["best of the round"] == ((1.0, 3.0), (3.0, 2.5))
     assert values["mean of the round"] == ((1.0, 3.0), (2.0, 2.25))
@@ -70,13 +70,13 @@ def test_rounds_best_mean_and_best_so_far():
 
 
 def test_series_are_told_apart_without_colour():
-    chart = figures.rounds_chart("m", [(1, [1.0, 2.0]), (2, [2.0, 4.0])], 2)
+    chart = figures.make_rounds_chart("m", [(1, [1.0, 2.0]), (2, [2.0, 4.0])], 2)
     lines = [
         line.attrib.get("stroke-dasharray")
         for line in ElementTree.fromstring(charts.to_svg(chart)).iter(f"{SVG}polyline")
     ]
     assert len(set(lines)) == 3
-    assert [name for _, name in charts.legend(chart)] == [series.name for series in chart.series]
+    assert [name for _, name in charts.draw_legend(chart)] == [series.name for series in chart.series]
 
 
 def test_texts_are_escaped_and_axes_have_labels():
@@ -87,7 +87,7 @@ def test_texts_are_escaped_and_axes_have_labels():
 
 def test_a_label_that_is_longer_than_its_axis_has_two_lines():
     chart = Chart("c", "c", "x", "probability of a significant result", LINE.series)
-    root = ElementTree.fromstring(charts.inline_svg(chart))
+    root = ElementTree.fromstring(charts.draw_inline(chart))
     turned = [element for element in root.iter(f"{SVG}text") if "rotate(-90)" in element.get("transform", "")]
     assert [element.text for element in turned] == ["probability of a", "significant result"]
     assert len({element.get("transform") for element in turned}) == 2
@@ -104,10 +104,10 @@ def test_a_cursor_knows_every_x_and_what_each_series_has_there():
     cursor = charts.place_cursor(chart, 640, 320)
     assert charts.to_columns(chart) == [[0, 50, 100], [1.0, 2.0, None], [None, 5.0, 6.0]]
     assert cursor == {"at": [58.0, 342.0, 626.0], "top": 10, "bottom": 276}
-    assert chart.readable and not figures.rounds_chart("", [], 5).readable
+    assert chart.readable and not figures.make_rounds_chart("", [], 5).readable
 
 
-@pytest.mark.parametrize("chart", [figures.metric_chart("m", {}), figures.rounds_chart("", [], 5)])
+@pytest.mark.parametrize("chart", [figures.make_metric_chart("m", {}), figures.make_rounds_chart("", [], 5)])
 def test_nothing_to_draw_says_so(chart):
     assert chart.empty
     assert "no values yet" in charts.to_svg(chart)
@@ -127,7 +127,7 @@ def test_nothing_to_draw_says_so(chart):
     ],
 )
 def test_numbers_are_short(value, text):
-    assert charts.number(value) == text
+    assert charts.format_number(value) == text
 
 
 # --- intervals, bars, boxes, rows -----------------------------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_bars_stand_beside_each_other_and_the_second_is_hatched():
     bars = [Series(name, places, counts, look="bars") for name, counts in (("best", (4, 0)), ("worst", (1, 2)))]
     chance = Series("chance", places, (2.5, 2.5), look="marks")
     chart = Chart("c", "c", "place", "picks", (*bars, chance), whole_y=True, categories=("A", "B"), covers=(0,))
-    svg = charts.inline_svg(chart, 640, 320)
+    svg = charts.draw_inline(chart, 640, 320)
     (best,) = elements(svg, "rect", "m1")
     assert (float(best["x"]) + float(best["width"]), float(best["y"])) == (58 + 568 / 4, 10)
     assert len(elements(svg, "g", "s2")) == 2 and svg.count("<path") == 2
@@ -165,7 +165,7 @@ def test_bars_stand_beside_each_other_and_the_second_is_hatched():
 
 def test_boxes_span_the_quartiles():
     box = Series("q", (0.0,), (2.0,), (1.0,), (3.0,), look="boxes")
-    svg = charts.inline_svg(Chart("c", "c", "x", "y", (box,), categories=("1",), covers=(0, 4)), 640, 320)
+    svg = charts.draw_inline(Chart("c", "c", "x", "y", (box,), categories=("1",), covers=(0, 4)), 640, 320)
     (drawn,) = elements(svg, "rect", "s-ink")
     (median,) = elements(svg, "line", "s-ink")
     assert (float(drawn["y"]), float(drawn["height"]), float(median["y1"])) == (76.5, 133.0, 143.0)
@@ -198,10 +198,10 @@ def find_edges(text: ElementTree.Element) -> tuple[float, float]:
     """From where to where a text of an SVG reaches, about."""
     slanted = re.match(r"translate\((\S+) \S+\) rotate\(-30\)", text.get("transform", ""))
     if slanted:
-        return float(slanted[1]) - 0.87 * text_width(text.text or ""), float(slanted[1])
+        return float(slanted[1]) - 0.87 * estimate_width(text.text or ""), float(slanted[1])
     if "transform" in text.attrib:
         return 0, 0
-    width = text_width(text.text or "")
+    width = estimate_width(text.text or "")
     left = float(text.attrib["x"]) - {"start": 0, "middle": width / 2, "end": width}[text.get("text-anchor", "start")]
     return left, left + width
 
@@ -212,7 +212,7 @@ def test_a_narrow_drawing_has_all_its_texts_inside(sideways):
     names = ("ICPL", "a name that is longer than any row of the figure", "誰よりも長い名前" * 5)
     label = "Bradley-Terry strength (logits) of every arm, 95% intervals"
     chart = Chart("c", "c", label, label, (points,), categories=names, covers=(0, 1), sideways=sideways)
-    root = ElementTree.fromstring(charts.inline_svg(chart, 300, 220))
+    root = ElementTree.fromstring(charts.draw_inline(chart, 300, 220))
     texts = list(root.iter(f"{SVG}text"))
     assert all(-1 <= left <= right <= 301 for left, right in map(find_edges, texts)), [text.text for text in texts]
     assert sum("\u2026" in (text.text or "") for text in texts) == 2
@@ -221,7 +221,7 @@ def test_a_narrow_drawing_has_all_its_texts_inside(sideways):
 def test_names_stand_at_the_ends_of_quiet_lines_and_not_over_each_other():
     lines = tuple(Series(f"no. {n}", (0.0, 1.0), (1.0, 5.0), quiet=True) for n in range(3))
     chart = Chart("c", "c", "x", "y", lines, categories=("A", "B"), names="ends")
-    assert charts.legend(chart) == []
+    assert charts.draw_legend(chart) == []
     texts = ElementTree.fromstring(charts.to_svg(chart)).iter(f"{SVG}text")
     heights = [float(text.attrib["y"]) for text in texts if (text.text or "").startswith("no.")]
     assert heights == [heights[0], heights[0] + 12, heights[0] + 24]
@@ -230,7 +230,7 @@ def test_names_stand_at_the_ends_of_quiet_lines_and_not_over_each_other():
 @pytest.mark.parametrize("width", [640, 300])
 def test_names_at_the_ends_of_many_lines_stay_beside_the_plot(width):
     lines = tuple(Series(f"no. {n}", (0.0, 1.0), (5.0, n / 10), quiet=True) for n in range(40))
-    root = ElementTree.fromstring(charts.inline_svg(Chart("c", "c", "x", "y", lines, names="ends"), width))
+    root = ElementTree.fromstring(charts.draw_inline(Chart("c", "c", "x", "y", lines, names="ends"), width))
     heights = [float(text.attrib["y"]) for text in root.iter(f"{SVG}text") if (text.text or "").startswith("no.")]
     bottom = max(float(line.attrib["y1"]) for line in root.iter(f"{SVG}line") if line.get("class") == "grid")
     assert len(heights) == 40 and min(heights) > 10 and max(heights) <= bottom
@@ -241,14 +241,14 @@ def test_a_legend_names_few_lines_and_leaves_many_quiet_ones_out():
     def names(people):
         lines = [Series(f"P{n}", (0.0,), (1.0,), quiet=True) for n in range(people)]
         mean = Series("mean", (0.0,), (1.0,))
-        return [name for _, name in charts.legend(Chart("c", "c", "x", "y", (*lines, mean)))]
+        return [name for _, name in charts.draw_legend(Chart("c", "c", "x", "y", (*lines, mean)))]
 
     assert names(10)[-2:] == ["P9", "mean"] and names(11) == ["mean"]
 
 
 def test_twelve_lines_all_look_different():
     lines = tuple(Series(f"{n}", (0.0, 1.0), (1.0, 2.0)) for n in range(12))
-    shown = [sample for sample, _ in charts.legend(Chart("c", "c", "x", "y", lines))]
+    shown = [sample for sample, _ in charts.draw_legend(Chart("c", "c", "x", "y", lines))]
     assert len({re.sub("<title>.*?</title>", "", sample) for sample in shown}) == 12
 
 
@@ -259,7 +259,7 @@ def test_csv_has_intervals_and_categories_and_nothing_that_a_spreadsheet_runs():
 
 
 def test_a_pdf_carries_its_fonts_and_is_the_same_each_time():
-    chart = figures.rounds_chart("path \u03b1\u0431 in m", [(1, [1.0, 2.0]), (2, [2.0, 4.0])], 2)
+    chart = figures.make_rounds_chart("path \u03b1\u0431 in m", [(1, [1.0, 2.0]), (2, [2.0, 4.0])], 2)
     shown = charts.to_pdf(charts.to_svg(chart))
     assert shown.startswith(b"%PDF") and b"/FontFile3" in shown and b"/ToUnicode" in shown
     assert set(re.findall(rb"/FontName/\w+\+([\w-]+)", shown)) == {b"NewCM10-Bold", b"NewCM10-Regular"}

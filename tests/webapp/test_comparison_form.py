@@ -18,7 +18,7 @@ from simulation import catalog
 from tests.webapp import bench_rows
 from tests.webapp.comparison_plans import carried_through, planned, running, statuses
 from webapp.bench.comparisons import overview
-from webapp.bench.comparisons.forms import SECTIONS, ComparisonForm, preset_choices, task_choices
+from webapp.bench.comparisons.forms import SECTIONS, ComparisonForm, list_preset_choices, list_task_choices
 from webapp.comparisons import background, csv_tables, report
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.contrasts import Contrast
@@ -151,10 +151,10 @@ def test_the_baseline_is_chosen_and_shown(admin_client: Client) -> None:
 
 
 def test_the_form_says_which_tasks_have_a_preset() -> None:
-    titles = dict(preset_choices())
+    titles = dict(list_preset_choices())
     assert titles["quick"] == catalog.PRESETS["quick"]
     for name, title in titles.items():
-        lacking = [task for task, _ in task_choices("robots") if name not in catalog.get_task(task).presets]
+        lacking = [task for task, _ in list_task_choices("robots") if name not in catalog.get_task(task).presets]
         assert bool(lacking) == (" (only " in title or " (not " in title)
 
 

@@ -9,7 +9,7 @@ from tests.webapp import problem_rows
 from tests.webapp.problem_rows import RIGHT, WRONG
 from webapp.base.statistics.proportions import binomial_test
 from webapp.bench.comparisons import overview
-from webapp.bench.comparisons.forms import task_choices
+from webapp.bench.comparisons.forms import list_task_choices
 from webapp.comparisons.accuracy import measure_accuracies
 from webapp.comparisons.experiment_results import group_scores, read_results
 from webapp.comparisons.models import Comparison
@@ -96,7 +96,7 @@ def test_the_form_offers_and_takes_what_solves_problems(admin_client):
 def test_what_cannot_be_compared_is_said(capsys):
     two_problems()
     Problem.objects.create(name="open", title="Open", statement="Why?")
-    offered = dict(task_choices("problems"))
+    offered = dict(list_task_choices("problems"))
     assert offered["sum"] == "A sum (sum)" and "open" not in offered and "Ant" not in offered
     for tasks, methods, words in (
         (["none"], METHODS, "unknown task 'none'"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.webapp.comparison_plans import METHODS, contrast_plan, plan_of
-from webapp.base.statistics.aggregates import noise_floor
+from webapp.base.statistics.aggregates import estimate_noise_floor
 from webapp.comparisons import (
     findings,
 )
@@ -147,7 +147,7 @@ def test_what_chance_alone_makes_is_no_finding() -> None:
     evidence = findings.collect_evidence(plan, scores_of(plan, values), {})
     higher, equal = evidence.findings
     assert evidence.noise == (3.0, -4.0)
-    assert higher.floor == noise_floor((3.0, -4.0), 2)
+    assert higher.floor == estimate_noise_floor((3.0, -4.0), 2)
     assert (
         higher.verdict == "not shown: below the noise floor"
         and equal.verdict == "not contradicted: below the noise floor"

@@ -104,25 +104,25 @@ class TestWindow:
 
     def test_each_is_new_once(self) -> None:
         window = tail.Window(0)
-        assert self.numbers(window.new(self.rows(1, 2), 0.0)) == [1, 2]
-        assert self.numbers(window.new(self.rows(1, 2, 3), 0.2)) == [3]
+        assert self.numbers(window.take_new(self.rows(1, 2), 0.0)) == [1, 2]
+        assert self.numbers(window.take_new(self.rows(1, 2, 3), 0.2)) == [3]
 
     def test_a_lower_number_that_appears_later_is_not_missed(self) -> None:
         window = tail.Window(0)
-        window.new(self.rows(1, 3), 0.0)
+        window.take_new(self.rows(1, 3), 0.0)
         assert window.floor < 2
-        assert self.numbers(window.new(self.rows(1, 2, 3), 5.0)) == [2]
+        assert self.numbers(window.take_new(self.rows(1, 2, 3), 5.0)) == [2]
 
     def test_old_ones_are_forgotten(self) -> None:
         window = tail.Window(0)
         for second in range(100):
-            window.new(self.rows(*range(window.floor + 1, second + 2)), float(second))
+            window.take_new(self.rows(*range(window.floor + 1, second + 2)), float(second))
         assert len(window.seen) <= tail.WINDOW_SECONDS + 2 and window.floor >= 80
 
     def test_a_quiet_time_moves_nothing_down(self) -> None:
         window = tail.Window(7)
         for second in range(30):
-            assert window.new([], float(second)) == []
+            assert window.take_new([], float(second)) == []
         assert window.floor == 7
 
 

@@ -211,8 +211,8 @@ def test_an_import_brings_their_answers_back(tmp_path: Path, own: bool) -> None:
 
 
 def test_what_an_earlier_session_left_over_is_spread_over_the_next() -> None:
-    assert gold_pairs._spread_late([-5, -2, 3, 20], share=10) == [2, 3, 7, 20]
-    assert gold_pairs._spread_late([1, 4], share=6) == [1, 4] and gold_pairs._spread_late([], share=6) == []
+    assert gold_pairs._spread_leftovers([-5, -2, 3, 20], share=10) == [2, 3, 7, 20]
+    assert gold_pairs._spread_leftovers([1, 4], share=6) == [1, 4] and gold_pairs._spread_leftovers([], share=6) == []
 
 
 def test_one_that_was_shown_and_not_answered_comes_in_the_next_session() -> None:

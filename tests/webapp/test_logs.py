@@ -56,7 +56,7 @@ def test_lines_name_request_and_job_and_hide_links(formatter):
             {"name": "django.request", "levelname": "ERROR", "msg": "failed: %s", "args": (f"/v/{SECRET}/",)}
             | {"exc_info": sys.exc_info(), "request": f"<GET /s/{SECRET}/>"}
         )
-    with logs.about(request="4711abcd", job="12"):
+    with logs.note_context(request="4711abcd", job="12"):
         line = formatter.format(record)
     assert SECRET not in line and "/s/.../vote/ broke" in line and "4711abcd" in line
     if isinstance(formatter, logs.JsonLines):
@@ -133,7 +133,7 @@ REQUEST_AND_JOB = """
 from webapp.base import logs
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
-with logs.about(request="the-request-1"):
+with logs.note_context(request="the-request-1"):
     loop.start(Experiment.objects.create(name="one", task="Cartpole", judge="proxy", k=2, n=1))
 """
 

@@ -5,7 +5,13 @@ import scipy
 
 from llm.judges.panel import Comparison
 from webapp.base.statistics.corrections import bonferroni, holm
-from webapp.base.statistics.proportions import binomial_test, clopper_pearson, power, summarize_preference, wilson
+from webapp.base.statistics.proportions import (
+    binomial_test,
+    clopper_pearson,
+    compute_power,
+    summarize_preference,
+    wilson,
+)
 from webapp.votes.poll_results import estimate_strengths
 
 
@@ -58,7 +64,7 @@ def test_holm_on_its_textbook_example():
 @pytest.mark.parametrize(("n", "rate", "alpha"), [(20, 0.8, 0.05), (30, 0.7, 0.01), (15, 0.3, 0.05), (5, 0.99, 0.05)])
 def test_power_is_the_probability_of_a_small_p(n, rate, alpha):
     by_enumeration = sum(scipy.stats.binom.pmf(k, n, rate) for k in range(n + 1) if binomial_test(k, n) <= alpha)
-    assert power(n, rate, alpha) == pytest.approx(by_enumeration)
+    assert compute_power(n, rate, alpha) == pytest.approx(by_enumeration)
 
 
 def test_strengths_of_two_arms_are_the_log_odds():

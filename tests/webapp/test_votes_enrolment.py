@@ -66,13 +66,13 @@ def test_no_label_is_given_again(poll):
 
 def test_a_person_who_is_about_to_join_as_it_closes_does_not(poll, monkeypatch):
     """Between the look at the poll and its lock: it is over, and nobody new is enrolled."""
-    allowed = poll_enrolment.began_elsewhere
+    allowed = poll_enrolment.has_begun_elsewhere
 
     def closes(*given):
         lifecycle.close_poll(poll)
         return allowed(*given)
 
-    monkeypatch.setattr(poll_enrolment, "began_elsewhere", closes)
+    monkeypatch.setattr(poll_enrolment, "has_begun_elsewhere", closes)
     browser = Client()
     seen = agree(browser, poll)
     assert not Evaluator.objects.exists()

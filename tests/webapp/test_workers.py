@@ -86,7 +86,7 @@ class TestHeartbeat:
         worker = workers.register("w", "train", "cpu")
         heartbeat = workers.Heartbeat(worker, lambda: ended.append(1))
         heartbeat.tick()
-        with processes.work() as allowed:
+        with processes.begin_work() as allowed:
             assert allowed
             workers.drain(worker, True)
             heartbeat.tick()
@@ -107,7 +107,7 @@ class TestHeartbeat:
         workers.wait_until_wanted(again, said.append)
         timer.join()
         assert len(said) == 1 and "w was told to stop" in said[0]
-        with processes.work() as allowed:
+        with processes.begin_work() as allowed:
             assert allowed
 
 

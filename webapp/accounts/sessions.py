@@ -65,13 +65,13 @@ def list_sessions(user: User, current_key: str | None) -> list[StaffSession]:
     found = []
     for row, data in _find_rows(user):
         began, seen = (datetime.fromtimestamp(data[name], UTC) if name in data else None for name in (BEGAN, SEEN))
-        found.append(StaffSession(_digest(row.session_key), began, seen, row.session_key == current_key))
+        found.append(StaffSession(_hash_key(row.session_key), began, seen, row.session_key == current_key))
     return sorted(found, key=lambda one: (not one.current, -(one.seen.timestamp() if one.seen else 0)))
 
 
 def end_session(user: User, name: str) -> bool:
     """Sign this person out there. Returns whether there was such a session."""
-    rows = [row for row, _ in _find_rows(user) if _digest(row.session_key) == name]
+    rows = [row for row, _ in _find_rows(user) if _hash_key(row.session_key) == name]
     for row in rows:
         row.delete()
     return bool(rows)
@@ -83,5 +83,5 @@ def _find_rows(user: User) -> list[tuple[Session, dict[str, Any]]]:
     return [(row, data) for row, data in decoded if data.get(SESSION_KEY) == str(user.pk)]
 
 
-def _digest(key: str) -> str:
+def _hash_key(key: str) -> str:
     return salted_hmac("session", key, algorithm="sha256").hexdigest()[:16]

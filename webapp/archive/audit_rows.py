@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from webapp.archive.models import Origin
 from webapp.archive.row_reader import Pseudonyms, Row, make_plain
-from webapp.archive.rules import STAFF, Column, Table, keep, never, text, when
+from webapp.archive.rules import STAFF, Column, Table, keep, keep_moment, keep_text, leave_out
 from webapp.archive.study_scope import Scope
 from webapp.audit.models import Entry
 from webapp.experiments.models import Experiment
@@ -28,13 +28,13 @@ TABLE = Table(
         "actor": Column(STAFF.rule, "Which experimenter; or participant, evaluator or system."),
         "action": keep("What was done."),
         "target_type": keep("To what kind of row."),
-        "target_id": never("A key of this database."),
-        "target_label": text("To which, in words."),
-        "detail": text("Details, by name."),
-        "created_at": when("When it was done."),
+        "target_id": leave_out("A key of this database."),
+        "target_label": keep_text("To which, in words."),
+        "detail": keep_text("Details, by name."),
+        "created_at": keep_moment("When it was done."),
         "number": keep("Place in the chain of that installation's log; gaps are rows of other studies."),
-        "previous": never("Chains the whole log, not this part of it."),
-        "hash": never("Chains the whole log, not this part of it."),
+        "previous": leave_out("Chains the whole log, not this part of it."),
+        "hash": leave_out("Chains the whole log, not this part of it."),
     },
 )
 

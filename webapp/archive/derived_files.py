@@ -20,7 +20,7 @@ from webapp.archive.tables import TABLES
 from webapp.base import charts
 from webapp.base.store import store
 from webapp.experiments import upgrades
-from webapp.experiments.figures import rounds_chart_of, sessions_chart
+from webapp.experiments.figures import make_sessions_chart, read_rounds_chart
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
@@ -48,7 +48,7 @@ def write_experiment_files(bundle: Bundle, number: int, experiment: Experiment) 
         for name, key in _list_run_files(number, experiment, folder, folder, "csv"):
             copy_from_store(bundle, name, key, lambda size: None)
     _write_replay(bundle, number, experiment)
-    chart = rounds_chart_of(experiment)
+    chart = read_rounds_chart(experiment)
     bundle.write_text(f"figures/experiment-{number}-rounds.svg", charts.to_svg(chart))
     bundle.write_text(f"figures/experiment-{number}-rounds.csv", charts.to_csv([chart]))
     if experiment.asks_pairs:
@@ -62,7 +62,7 @@ def _list_experiments(scope: Scope) -> list[Experiment]:
 def _write_sessions_charts(bundle: Bundle, number: int, experiment: Experiment) -> None:
     """How the reward model of each policy learned from answers about pairs."""
     for candidate in Candidate.objects.filter(iteration__experiment=experiment).exclude(sessions=[]):
-        chart, name = sessions_chart(candidate.sessions), f"figures/experiment-{number}-{candidate.key}-sessions"
+        chart, name = make_sessions_chart(candidate.sessions), f"figures/experiment-{number}-{candidate.key}-sessions"
         bundle.write_text(f"{name}.svg", charts.to_svg(chart))
         bundle.write_text(f"{name}.csv", charts.to_csv([chart]))
 

@@ -203,7 +203,7 @@ def run_export(task: Task, work: Work) -> None:
 
 def publish_export(task: Export, write: Callable[[Path], object]) -> None:
     """Write the zip, and put it into the store with its size and hash."""
-    with scratch.temporary_folder("export") as folder:
+    with scratch.make_folder("export") as folder:
         path = folder / "export.zip"
         write(path)
         task.sha256 = compute_sha256(path)

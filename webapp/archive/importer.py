@@ -53,7 +53,7 @@ def restore(
     """
     written: list[str] = []
     try:
-        with Package(path) as package, scratch.temporary_folder("import") as staging:
+        with Package(path) as package, scratch.make_folder("import") as staging:
             films = _unpack(package, staging, report)
             with transaction.atomic():
                 writer = RowWriter(TABLES, leave_out)
@@ -193,12 +193,12 @@ def run_import(task: Task, work: Work) -> None:
     assert isinstance(task, Import)
     if task.study_id is None:  # else the worker died right after it was done
 
-        def done(study: Study) -> None:
+        def note_study(study: Study) -> None:
             Import.objects.filter(pk=task.pk).update(study=study)
 
         try:
             with store.as_file(task.key) as path:
-                restore(path, task.by, work.report, done, _find_forbidden(task.by))
+                restore(path, task.by, work.report, note_study, _find_forbidden(task.by))
         except Refused:
             store.delete(task.key)
             raise

@@ -75,7 +75,7 @@ def _read_period(study: Study) -> timedelta:
 
 def _find_last_activity(study: Study) -> datetime | None:
     """When a participant last chose, answered or reached the end."""
-    people = study.participants.without_pilots()
+    people = study.participants.exclude_pilots()
     moments = [
         Vote.objects.filter(screening__participant__in=people).aggregate(at=Max("created_at"))["at"],
         Trial.objects.filter(participant__in=people).aggregate(at=Max("answered_at"))["at"],
@@ -140,7 +140,7 @@ def _lock_experiments(study: Study) -> None:
 
 def aggregate(study: Study) -> dict[str, Any]:
     """Numbers of the study that say nothing about any one person: counts, and means over arms. Without pilots."""
-    people = study.participants.without_pilots()
+    people = study.participants.exclude_pilots()
     outcomes = Counter(people.values_list("outcome", flat=True))
     experiments = assigning.find_study_experiments(study)
     usage = sum_usage(experiments)

@@ -64,7 +64,9 @@ class RowReader:
 
     def read_rows(self, model: str) -> Iterator[Row]:
         table = self.tables[model]
-        cells = [(name, self._cell(table, name, column)) for name, column in table.columns.items() if column.exported]
+        cells = [
+            (name, self._make_reader(table, name, column)) for name, column in table.columns.items() if column.exported
+        ]
         numbers, changed = self.map_ids(model), self._changed.get(model, {})
         rows: QuerySet[Model] = self.scope.filter_rows(table).order_by("pk")
         for row in rows.iterator(CHUNK):
@@ -72,7 +74,7 @@ class RowReader:
             if number is not None:  # a newer row, where the database gives no snapshot
                 yield {"id": number} | {name: cell(row) for name, cell in cells} | changed.get(str(row.pk), {})
 
-    def _cell(self, table: Table, name: str, column: Column) -> Callable[[Model], Any]:
+    def _make_reader(self, table: Table, name: str, column: Column) -> Callable[[Model], Any]:
         at = table.field(name)
         attribute = at.attname
         match column.rule:

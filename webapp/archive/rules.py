@@ -48,27 +48,27 @@ def keep(meaning: str = "", unit: str = "", arrives: Callable[[Any], Any] | None
     return Column(Rule.KEEP, meaning, unit, arrives=arrives)
 
 
-def text(meaning: str = "") -> Column:
+def keep_text(meaning: str = "") -> Column:
     return Column(Rule.TEXT, meaning)
 
 
-def when(meaning: str, arrives: Callable[[Any], Any] | None = None) -> Column:
+def keep_moment(meaning: str, arrives: Callable[[Any], Any] | None = None) -> Column:
     return Column(Rule.KEEP, meaning, "UTC", arrives=arrives)
 
 
-def link(meaning: str = "") -> Column:
+def keep_link(meaning: str = "") -> Column:
     return Column(Rule.LINK, meaning)
 
 
-def rows(to: str, meaning: str) -> Column:
+def keep_rows(to: str, meaning: str) -> Column:
     return Column(Rule.ROWS, meaning, to=to)
 
 
-def inside(to: str, key: str, meaning: str) -> Column:
+def keep_inner(to: str, key: str, meaning: str) -> Column:
     return Column(Rule.INSIDE, meaning, to=to, key=key)
 
 
-def never(why: str) -> Column:
+def leave_out(why: str) -> Column:
     return Column(Rule.NEVER, why)
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from django.db.models import Q
 
 from webapp.archive.study_answers import Answer, Question, measure_waiting, read_answers, read_questions
-from webapp.base.charts import finite
+from webapp.base.charts import drop_infinite
 from webapp.experiments.judges import JUDGES
 from webapp.experiments.models import Experiment, Iteration
 from webapp.review import quality
@@ -89,7 +89,7 @@ class Result:
 
 def read_results(study: Study, pilots: bool = False) -> list[Result]:
     """Every experiment that somebody in the study began, by arm and participant; without those of pilots by default."""
-    people = study.participants.all() if pilots else study.participants.without_pilots()
+    people = study.participants.all() if pilots else study.participants.exclude_pilots()
     places = Assignment.objects.filter(participant__in=people).exclude(experiment=None)
     places = places.select_related("participant", "arm", "experiment__winner", "experiment__winner__iteration")
     of_experiment: dict[int, list[Assignment]] = defaultdict(list)
@@ -159,8 +159,8 @@ def _build_result(
         arm=first.arm,
         position=first.position,
         experiment=experiment,
-        score=finite(winner.final_score) if winner else None,
-        best_score=finite(winner.rts) if winner else None,
+        score=drop_infinite(winner.final_score) if winner else None,
+        best_score=drop_infinite(winner.rts) if winner else None,
         rounds=tuple(rounds),
         choices=len(answers),
         drawn=sum(one.undecided for one in answers),
@@ -196,7 +196,7 @@ def _read_rounds(experiments: Sequence[int]) -> dict[int, list[RoundScore]]:
     judged = Iteration.objects.filter(experiment__in=experiments, aside=False).exclude(best=None)
     for row in judged.select_related("best__iteration").order_by("number"):
         assert row.best is not None
-        one = RoundScore(row.number, row.best.key, finite(row.best.final_score), finite(row.best.rts))
+        one = RoundScore(row.number, row.best.key, drop_infinite(row.best.final_score), drop_infinite(row.best.rts))
         found[row.experiment_id].append(one)
     return found
 

@@ -56,7 +56,7 @@ class Scope:
 
     @cached_property
     def participants(self) -> list[int]:
-        people = self.study.participants.all() if self.pilots else self.study.participants.without_pilots()
+        people = self.study.participants.all() if self.pilots else self.study.participants.exclude_pilots()
         return sorted(people.values_list("pk", flat=True))
 
     @cached_property

@@ -11,7 +11,7 @@ from webapp.base import logs, processes
 
 @shared_task(name="prefine.archive", ignore_result=True)
 def archive(kind: str, pk: int) -> None:
-    with processes.work() as allowed, logs.about(job=f"{kind}-{pk}"):
+    with processes.begin_work() as allowed, logs.note_context(job=f"{kind}-{pk}"):
         if allowed:
             carry_out_task(kind, pk)
 

@@ -34,7 +34,7 @@ def create_backup(target: Path, tell: Callable[[str], None]) -> dict[str, Any]:
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(f".{target.name}.part")
     try:
-        with scratch.temporary_folder("export") as folder:
+        with scratch.make_folder("export") as folder:
             copy = folder / databases.get_file_name()
             databases.dump(copy)  # before the files: what its rows name was there at that moment
             facts = _write(part, copy, tell)

@@ -85,7 +85,7 @@ def restore_backup(backup: Reader, tell: Callable[[str], None]) -> None:
     require_fitting(backup)
     backup.verify(Progress("Checking", backup.size, tell))
     name = databases.get_file_name()
-    with require_stopped(), scratch.temporary_folder("import") as folder:
+    with require_stopped(), scratch.make_folder("import") as folder:
         database = folder / name
         with backup.open(name) as source, database.open("wb") as target:
             while chunk := source.read(1 << 20):

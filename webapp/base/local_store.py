@@ -146,7 +146,7 @@ class LocalStore:
 def _write(part: Path, source: Path | bytes | Source) -> None:
     """Write the source and wait until the disk has it."""
     if isinstance(source, Path):
-        _link(source, part)
+        _link_file(source, part)
     else:
         with part.open("xb") as out:
             if isinstance(source, bytes):
@@ -157,7 +157,7 @@ def _write(part: Path, source: Path | bytes | Source) -> None:
         os.fsync(written.fileno())
 
 
-def _link(source: Path, part: Path) -> None:
+def _link_file(source: Path, part: Path) -> None:
     if source.is_symlink() or not source.is_file():
         raise FileNotFoundError(f"{source} is no file")
     try:

@@ -25,7 +25,7 @@ CONTEXT: dict[str, ContextVar[str]] = {name: ContextVar(name, default="") for na
 
 
 @contextmanager
-def about(**context: str) -> Iterator[None]:
+def note_context(**context: str) -> Iterator[None]:
     """Lines of this block say that they are about this request, job or worker."""
     tokens = {name: CONTEXT[name].set(value) for name, value in context.items()}
     try:

@@ -17,7 +17,7 @@ _working = threading.Lock()
 
 
 @contextmanager
-def work() -> Iterator[bool]:
+def begin_work() -> Iterator[bool]:
     """A block in which this process works, if it may: the value says so."""
     with _working:
         yield not draining.is_set()

@@ -28,7 +28,7 @@ class RequestLogMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
         number = uuid.uuid4().hex[:16]  # ours alone: visitors could put in what they like, also through a proxy
-        with logs.about(request=number):
+        with logs.note_context(request=number):
             response = self.get_response(request)
             seconds, view = time.perf_counter() - began, name_view(request)
             if request.method not in SAFE_METHODS or response.status_code >= 500:

@@ -96,7 +96,7 @@ class S3Store:
     @contextmanager
     def as_file(self, key: str) -> Iterator[Path]:
         """A copy on this machine's disk, with the same name, which is deleted afterwards."""
-        with scratch.temporary_folder("store") as folder:
+        with scratch.make_folder("store") as folder:
             path = folder / split_key(key)[-1]
             self.fetch(key, path)
             yield path

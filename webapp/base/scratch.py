@@ -24,7 +24,7 @@ def get_folder() -> Path:
 
 
 @contextmanager
-def temporary_folder(kind: str) -> Iterator[Path]:
+def make_folder(kind: str) -> Iterator[Path]:
     """A temporary folder. `kind`: film, export, import, publish or store."""
     get_folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f"{kind}-", dir=get_folder()) as path:

@@ -29,8 +29,8 @@ def draw_figure(
     sizes = [(width, height)] if width <= NARROW_WIDTH else [(width, height), (NARROW_WIDTH, NARROW_HEIGHT)]
     context = {
         "chart": chart,
-        "drawings": [SafeString(charts.inline_svg(chart, *size)) for size in sizes],
-        "legend": [(SafeString(sample), name) for sample, name in charts.legend(chart)],
+        "drawings": [SafeString(charts.draw_inline(chart, *size)) for size in sizes],
+        "legend": [(SafeString(sample), name) for sample, name in charts.draw_legend(chart)],
         "cursor": _describe_cursor(chart, sizes) if chart.readable else None,
         "points": [] if chart.readable else [[_print_cell(cell) for cell in row] for row in charts.list_points(chart)],
         "address": address,
@@ -55,17 +55,17 @@ def _describe_cursor(chart: Chart, sizes: Sequence[tuple[int, int]]) -> dict[str
 def _print_cell(cell: str | float | None) -> str:
     if cell is None:
         return ""
-    return cell if isinstance(cell, str) else charts.number(cell)
+    return cell if isinstance(cell, str) else charts.format_number(cell)
 
 
 def respond_with_charts(shown: Sequence[Chart], ending: str, name: str) -> HttpResponse:
     """One chart, or several as small multiples, as a file to download. Raises Http404 for an unknown ending."""
     if ending not in KINDS:
         raise Http404(f"A chart comes as {', '.join(KINDS)}, not as {ending!r}.")
-    return respond_with_download(_file(shown, ending), KINDS[ending], f"{name}.{ending}")
+    return respond_with_download(_write_file(shown, ending), KINDS[ending], f"{name}.{ending}")
 
 
-def _file(shown: Sequence[Chart], ending: str) -> str | bytes:
+def _write_file(shown: Sequence[Chart], ending: str) -> str | bytes:
     if ending == "csv":
         return charts.to_csv(shown)
     svg = charts.to_svg(shown[0]) if len(shown) == 1 else charts.to_svg_grid(shown)

@@ -113,13 +113,15 @@ def _describe_dollars(plan: Plan, read: float, written: float) -> str:
             return f"US dollars: {dollars:,.2f} at the prices of {model}."
         known = prices.find_list_prices(model.model)
         return (
-            f"US dollars: {_price(known[-1], read, written)} at its list price." if known else "US dollars: no price."
+            f"US dollars: {_format_price(known[-1], read, written)} at its list price."
+            if known
+            else "US dollars: no price."
         )
-    each = ", ".join(f"{name} {_price(row[-1], read, written)}" for name, row in prices.table().items())
+    each = ", ".join(f"{name} {_format_price(row[-1], read, written)}" for name, row in prices.table().items())
     return f"US dollars: none with the offline writer; by a model's list price: {each}."
 
 
-def _price(price: prices.Price, read: float, written: float) -> str:
+def _format_price(price: prices.Price, read: float, written: float) -> str:
     return f"{(read * price.input + written * price.output) / 1e6:,.2f}"
 
 

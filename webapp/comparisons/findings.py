@@ -65,7 +65,7 @@ class Finding:
     @property
     def improvement(self) -> float | None:
         """Probability that a run of the first is higher than one of the second."""
-        return aggregates.improvement(*self._strata) if self.count else None
+        return aggregates.estimate_improvement(*self._strata) if self.count else None
 
     @property
     def improvement_interval(self) -> Interval | None:
@@ -122,7 +122,7 @@ class Aggregate:
     @property
     def interquartile_mean(self) -> float | None:
         values = tuple(value for own in self.strata for value in own)
-        return aggregates.interquartile_mean(values) if values else None
+        return aggregates.compute_interquartile_mean(values) if values else None
 
     @property
     def interval(self) -> Interval | None:
@@ -177,7 +177,7 @@ def describe_power(pairs: int, contrasts: int, deviation: float | None, unit: st
         return f"{said}, this plan can show no difference, however large: it takes {least} pairs at least."
     if deviation is None:
         return f"{said}: what it can show is known once two pairs are finished."
-    gap = aggregates.detectable_difference(deviation, pairs, alpha)
+    gap = aggregates.compute_detectable_difference(deviation, pairs, alpha)
     return f"{said}: {gap:.2g} ({unit}) in eight of ten cases, as far as pairs differ by {deviation:.2g} here."
 
 
@@ -271,7 +271,7 @@ def _build_finding(
     contrast: Contrast, found: Found, scales: Mapping[str, Scale | None], noise: tuple[float, ...], unread: bool
 ) -> Finding:
     pairs = _list_pairs(found, contrast.first, contrast.second, scales)
-    floor = aggregates.noise_floor(noise, sum(map(len, pairs.values())))
+    floor = aggregates.estimate_noise_floor(noise, sum(map(len, pairs.values())))
     return Finding(contrast, pairs, unread, floor)
 
 

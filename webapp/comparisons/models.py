@@ -14,7 +14,7 @@ from webapp.comparisons.experiment_results import Elsewhere
 from webapp.comparisons.plan import Plan
 from webapp.experiments import judges
 from webapp.experiments.models import LoopSettings
-from webapp.experiments.models.loop_settings import model_field
+from webapp.experiments.models.loop_settings import make_model_field
 
 
 class Comparison(models.Model):
@@ -52,10 +52,12 @@ class Comparison(models.Model):
         "training iterations", null=True, blank=True, help_text="In place of the preset's. Empty: the preset's own."
     )
     seed = models.PositiveIntegerField("first seed", default=0, help_text="The other repetitions count on from it.")
-    model = model_field("Who writes the rewards, or answers. Empty: the offline writer, which solves no problems.")
-    vision = model_field("Who looks at clips, for the methods that ask for that.")
-    describer = model_field("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
-    judge_model = model_field("Who judges where a language model does. Empty: the one that writes.")
+    model = make_model_field("Who writes the rewards, or answers. Empty: the offline writer, which solves no problems.")
+    vision = make_model_field("Who looks at clips, for the methods that ask for that.")
+    describer = make_model_field(
+        "Who puts differences into words; a cheaper model will do. Empty: the one that writes."
+    )
+    judge_model = make_model_field("Who judges where a language model does. Empty: the one that writes.")
     token_budget = models.PositiveBigIntegerField(
         "tokens of each experiment",
         null=True,

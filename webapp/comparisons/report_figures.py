@@ -92,7 +92,7 @@ def build_profile_chart(evidence: Evidence) -> Chart:
     steps = tuple(low + (high - low) * step / PROFILE_STEPS for step in range(PROFILE_STEPS + 1))
     series = []
     for one in held:
-        shares = aggregates.profile(one.strata, steps)
+        shares = aggregates.compute_profile(one.strata, steps)
         known = all(bounds is not None for _, bounds in shares)
         lows = tuple(bounds.low for _, bounds in shares if bounds) if known else ()
         highs = tuple(bounds.high for _, bounds in shares if bounds) if known else ()
@@ -147,7 +147,7 @@ def build_curves_chart(task: str, scores: Sequence[Score], by_tokens: bool = Fal
 
 def draw_curve(score: Score, cost: int) -> Series:
     """An arm's best RTS so far over what its candidates cost, each this much."""
-    spent, means, spreads = curve(score)
+    spent, means, spreads = compute_curve(score)
     around = list(zip(means, spreads, strict=True))
     low, high = tuple(m - s for m, s in around), tuple(m + s for m, s in around)
     return Series(score.arm.label, tuple(float(cost * one) for one in spent), tuple(means), low, high)
@@ -189,7 +189,7 @@ def list_gains(score: Score) -> dict[int, list[float]]:
     return dict(sorted(gains.items()))
 
 
-def curve(score: Score) -> tuple[list[int], list[float], list[float]]:
+def compute_curve(score: Score) -> tuple[list[int], list[float], list[float]]:
     """Candidates spent, mean and deviation of the best RTS so far, where all finished experiments have a round."""
     spent, means, spreads = [], [], []
     for rounds in zip(*(result.rounds for result in score.results), strict=False):

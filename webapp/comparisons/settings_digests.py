@@ -45,7 +45,7 @@ def digest_preset(preset: AnyPreset) -> str:
     defaults = _read_first("defaults")[preset.algorithm]
     named = {field.name: getattr(preset, field.name) for field in fields(preset)}
     given = {name: value for name, value in named.items() if name not in defaults or value != defaults[name]}
-    return _digest(canonical([preset.algorithm, given]))
+    return _hash_text(canonical([preset.algorithm, given]))
 
 
 @cache
@@ -56,12 +56,12 @@ def digest_reward(source: str) -> str:
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source.strip() + "\n").readline))
     except (tokenize.TokenError, SyntaxError):  # of a task of one's own
-        return _digest(source)
+        return _hash_text(source)
     counted = (one for one in tokens if one.type not in (tokenize.COMMENT, tokenize.NL))
-    return _digest("".join(BLOCK_ENDS.get(one.type, one.string) for one in counted))
+    return _hash_text("".join(BLOCK_ENDS.get(one.type, one.string) for one in counted))
 
 
-def _digest(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

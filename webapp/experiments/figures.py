@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from webapp.base.charts import Chart, Series, finite
+from webapp.base.charts import Chart, Series, drop_infinite
 from webapp.experiments.models import Candidate, Experiment
 
 
-def over_training(name: str, values: Sequence[float | None], intervals: int = 0) -> Series:
+def make_training_series(name: str, values: Sequence[float | None], intervals: int = 0) -> Series:
     """Interval means over a training run: interval i of n ends at i/n of the budget."""
     intervals = max(intervals, len(values))
-    return Series(name, tuple(100 * (i + 1) / intervals for i in range(len(values))), tuple(map(finite, values)))
+    return Series(name, tuple(100 * (i + 1) / intervals for i in range(len(values))), tuple(map(drop_infinite, values)))
 
 
-def component_charts(trace: Mapping[str, Mapping[str, Any]], complete: bool = True) -> list[Chart]:
+def make_component_charts(trace: Mapping[str, Mapping[str, Any]], complete: bool = True) -> list[Chart]:
     """One small chart per reward component, all over the same x: the total, the components, the episode length.
 
     A run that was not completed has fewer than its ten intervals.
@@ -27,17 +27,17 @@ def component_charts(trace: Mapping[str, Mapping[str, Any]], complete: bool = Tr
             title=name.replace("_", " "),
             x_label="training (%)",
             y_label="episode length (steps)" if name == "episode_length" else "reward per step",
-            series=(over_training(name, trace[name].get("samples", []), 0 if complete else 10),),
+            series=(make_training_series(name, trace[name].get("samples", []), 0 if complete else 10),),
         )
         for name in names
     ]
 
 
-def metric_chart(metric: str, metric_trace: Mapping[str, Any], complete: bool = True) -> Chart:
+def make_metric_chart(metric: str, metric_trace: Mapping[str, Any], complete: bool = True) -> Chart:
     """The hidden metric over training, all of its up to fifty intervals."""
     values = metric_trace.get("all") or metric_trace.get("samples") or []
-    series = over_training("hidden metric", values, 0 if complete else 50)
-    return Chart("metric", "Hidden metric", "training (%)", short_metric(metric), (series,))
+    series = make_training_series("hidden metric", values, 0 if complete else 50)
+    return Chart("metric", "Hidden metric", "training (%)", shorten_metric(metric), (series,))
 
 
 SESSION_SERIES = {
@@ -60,19 +60,19 @@ def hide_undecided(sessions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, A
     return shown
 
 
-def sessions_chart(given: Sequence[Mapping[str, Any]]) -> Chart:
+def make_sessions_chart(given: Sequence[Mapping[str, Any]]) -> Chart:
     """How well a reward model that learns from answers about pairs predicts them, session by session."""
     sessions = hide_undecided(given)
     answers = tuple(float(session["labels"]) for session in sessions)
     series = tuple(
-        Series(title, answers, tuple(finite(session[name]) for session in sessions))
+        Series(title, answers, tuple(drop_infinite(session[name]) for session in sessions))
         for name, title in SESSION_SERIES.items()
     )
     last = max(answers, default=1.0)
     return Chart("sessions", "Reward model by session", "answers", "share, correlation", series, (0, last), True)
 
 
-def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int) -> Chart:
+def make_rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int) -> Chart:
     """Reward task score of each of `n` rounds, as (number, scores of its candidates): best, mean, and best so far."""
     numbers = tuple(float(number) for number, scores in rounds if scores)
     scored = [scores for _, scores in rounds if scores]
@@ -83,21 +83,21 @@ def rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: 
         Series("best so far", numbers, tuple(max(best[: i + 1]) for i in range(len(best)))),
     )
     return Chart(
-        "rounds", "Reward task score by round", "round", f"RTS ({short_metric(metric)})", series, (1, max(2, n)), True
+        "rounds", "Reward task score by round", "round", f"RTS ({shorten_metric(metric)})", series, (1, max(2, n)), True
     )
 
 
-def rounds_chart_of(experiment: Experiment) -> Chart:
+def read_rounds_chart(experiment: Experiment) -> Chart:
     """The rounds' chart of an experiment as its rows are now."""
     scores: dict[int, list[float]] = {number: [] for number in experiment.iterations.values_list("number", flat=True)}
     rows = Candidate.objects.filter(iteration__experiment=experiment).exclude(status=Candidate.Status.ASIDE)
     rows = rows.order_by("iteration__number", "index")
     for number, rts in rows.values_list("iteration__number", "rts"):
-        if (score := finite(rts)) is not None:
+        if (score := drop_infinite(rts)) is not None:
             scores[number].append(score)
-    return rounds_chart(experiment.task_info.metric or "", list(scores.items()), experiment.rounds)
+    return make_rounds_chart(experiment.task_info.metric or "", list(scores.items()), experiment.rounds)
 
 
-def short_metric(metric: str) -> str:
+def shorten_metric(metric: str) -> str:
     """What an axis has room for: the metric's words up to the first comma, unit included."""
     return metric.partition(",")[0]

@@ -186,7 +186,7 @@ def count_strike(job: Job, error: str) -> None:
         return
     fraction = float(row.progress.get("whole") or row.progress.get("fraction") or 0)
     strikes = 1 if fraction > row.reached else row.strikes + 1
-    with logs.about(job=str(job.pk)):
+    with logs.note_context(job=str(job.pk)):
         said = error.partition(":")[0]  # the rest may quote a person, and stands on the experiment's page
         log.warning("%s failed, attempt %d, experiment %d: %s", row.kind, row.attempt, row.experiment_id, said)
     if row.cancel:

@@ -167,7 +167,7 @@ class Publisher:
 
     def _publish_all(self, rate: float = float("inf"), beat: Beat = lambda: None, large: bool = False) -> None:
         # The trainer replaces files, so links keep a consistent state.
-        with scratch.temporary_folder("publish") as kept:
+        with scratch.make_folder("publish") as kept:
             state = {name: kept / str(number) for number, name in enumerate(self._list_names(STATE))}
             for name, link in state.items():
                 link_replaced(self.folder / name, link)

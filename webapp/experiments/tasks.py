@@ -8,6 +8,6 @@ from webapp.experiments import execute
 
 @shared_task(name="prefine.run_job", ignore_result=True)
 def run_job(job_id: int) -> None:
-    with processes.work() as allowed:
+    with processes.begin_work() as allowed:
         if allowed:
             execute.run_job(job_id)

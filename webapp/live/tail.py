@@ -55,7 +55,7 @@ class Window:
     marks: deque[tuple[float, int]] = field(default_factory=deque)
     """(time, highest id seen by then)."""
 
-    def new(self, rows: list[Row], now: float) -> list[Row]:
+    def take_new(self, rows: list[Row], now: float) -> list[Row]:
         """The rows that were not returned before; raises the floor to the highest id of one window ago."""
         fresh = [row for row in rows if row[0] not in self.seen]
         self.seen.update(row[0] for row in fresh)
@@ -162,4 +162,4 @@ def collect_news(window: Window) -> tuple[list[Row], list[int]]:
     members = list(places.values_list("experiment", "participant", "participant__label"))
     # People are read before the window moves, so that a failure here loses no event.
     people = {person for experiment, person, label in members if {(experiment, None), (experiment, label)} & public}
-    return window.new(rows, time.monotonic()), sorted(people)
+    return window.take_new(rows, time.monotonic()), sorted(people)

@@ -18,7 +18,7 @@ INLINE, DISPLAY = "math_inline", "math_inline_double"
 """Names of the tokens, as the plugin for dollar signs has them."""
 
 
-def brackets_plugin(reader: MarkdownIt) -> None:
+def recognize_brackets(reader: MarkdownIt) -> None:
     """Make `reader` recognize both kinds of brackets, in paragraphs and as blocks."""
     reader.inline.ruler.before("escape", "brackets", _parse_inline)
     interrupts = {"alt": ["paragraph", "blockquote", "list"]}

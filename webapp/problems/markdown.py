@@ -17,7 +17,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from webapp.problems.brackets import brackets_plugin
+from webapp.problems.brackets import recognize_brackets
 
 MOST_LETTERS = 60_000
 """A longer text is cut, with a note."""
@@ -45,7 +45,7 @@ def _build_reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     reader.disable(["link", "image", "autolink", "html_block", "html_inline", "reference"])
     reader.use(dollarmath_plugin, allow_labels=False, allow_space=True, allow_digits=False, double_inline=True)
-    reader.use(brackets_plugin)
+    reader.use(recognize_brackets)
     reader.add_render_rule("math_inline", _render_inline)
     for name in ("math_block", "math_inline_double", "math_block_label"):
         reader.add_render_rule(name, _render_display)

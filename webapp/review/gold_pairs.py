@@ -37,14 +37,14 @@ def find_due(participant: Participant, session: PairSession, share: int) -> list
     places = plan_places(plan.gold_pairs, _count_expected(session.request.experiment), draw)
     given = PairScreening.objects.filter(participant=participant, pair__isnull=True)
     answered = given.exclude(mixed_into=session).exclude(answer="").count()
-    here = _spread_late([place - earlier for place in places[answered:] if place < earlier + share], share)
+    here = _spread_leftovers([place - earlier for place in places[answered:] if place < earlier + share], share)
     here = here[given.filter(mixed_into=session).count() :]
     unseen = _find_unseen(participant, session.request.experiment) if here else []
     draw.shuffle(unseen)
     return [DuePair(pair, place) for pair, place in zip(unseen, here, strict=False)]
 
 
-def _spread_late(places: list[int], share: int) -> list[int]:
+def _spread_leftovers(places: list[int], share: int) -> list[int]:
     """Places in a session; those that an earlier one left over stand evenly in it."""
     late = sum(place < 0 for place in places)
     return sorted([(2 * turn + 1) * share // (2 * late) for turn in range(late)] + places[late:])

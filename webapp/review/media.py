@@ -40,7 +40,7 @@ RANGE = re.compile(r"bytes=(?=.*\d)(\d{0,18})-(\d{0,18})")
 """A single range. Anything else, for example several ranges, is answered with the whole file, as the RFC allows."""
 
 
-async def _in_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+async def _run_in_thread(function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
     return await asyncio.get_running_loop().run_in_executor(THREADS, partial(function, *args, **named))
 
 
@@ -171,7 +171,7 @@ async def _stream(file: PaddedFile, start: int, length: int) -> AsyncIterator[by
     padding_bytes = file.tail[max(0, start - file.length) : max(0, start + length - file.length)]
     length = max(0, min(length, file.length - start))
     while length > 0:
-        data = await _in_thread(_read_part, file.key, start, min(CHUNK, length))
+        data = await _run_in_thread(_read_part, file.key, start, min(CHUNK, length))
         if not data:
             return
         yield data

@@ -63,7 +63,7 @@ class Quality:
 
 def assess_study(study: Study) -> dict[Participant, Quality]:
     """The quality of everybody who has answered anything in this study."""
-    people = study.participants.without_pilots().order_by("label")
+    people = study.participants.exclude_pilots().order_by("label")
     trials = Trial.objects.filter(participant__study=study, answered_at__isnull=False).order_by("answered_at")
     votes = Vote.objects.filter(screening__participant__study=study, undone_at=None).select_related("screening")
     by_trial: dict[int, list[Trial]] = {}
@@ -84,7 +84,7 @@ def assess_study(study: Study) -> dict[Participant, Quality]:
 
 def find_standing_pairs(study: Study) -> QuerySet[PairScreening]:
     """The answers about pairs of a study's people, gold pairs too."""
-    rows = PairScreening.objects.filter(participant__in=study.participants.without_pilots(), released_at=None)
+    rows = PairScreening.objects.filter(participant__in=study.participants.exclude_pilots(), released_at=None)
     return rows.exclude(answer="").order_by("answered_at", "pk")
 
 

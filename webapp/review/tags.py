@@ -40,18 +40,18 @@ KNOWN = (
 
 
 def find_best(study: Study, info: TaskInfo) -> Sequence[str]:
-    return split_lines(study.reasons_best) or _find_task_reasons(info, "reasons_best") or _general(info)[0]
+    return split_lines(study.reasons_best) or _find_task_reasons(info, "reasons_best") or _list_general(info)[0]
 
 
 def find_worst(study: Study, info: TaskInfo) -> Sequence[str]:
-    return split_lines(study.reasons_worst) or _find_task_reasons(info, "reasons_worst") or _general(info)[1]
+    return split_lines(study.reasons_worst) or _find_task_reasons(info, "reasons_worst") or _list_general(info)[1]
 
 
 def _find_task_reasons(info: TaskInfo, name: str) -> Sequence[str]:
     return getattr(info, name) if isinstance(info, RobotTask) else ()
 
 
-def _general(info: TaskInfo) -> tuple[Sequence[str], Sequence[str]]:
+def _list_general(info: TaskInfo) -> tuple[Sequence[str], Sequence[str]]:
     return (BEST, WORST) if isinstance(info, RobotTask) else (ANSWERS_BEST, ANSWERS_WORST)
 
 

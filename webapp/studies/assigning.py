@@ -48,7 +48,7 @@ def find_participants(experiment: Experiment) -> list[Participant]:
 
 def find_enrolled(study: Study) -> QuerySet[Participant]:
     """The participants who consented and have not left: quotas and balance count these."""
-    people = study.participants.without_pilots()
+    people = study.participants.exclude_pilots()
     return people.filter(consented_at__isnull=False, withdrawn_at=None, outcome__in=STAYS)
 
 
@@ -140,7 +140,7 @@ def _find_open_panel(place: Assignment) -> Experiment | None:
 
 def find_study_experiments(study: Study, pilots: bool = False) -> QuerySet[Experiment]:
     """The experiments of the study's participants; with `pilots`, those of its pilots instead."""
-    people = study.participants.pilots() if pilots else study.participants.without_pilots()
+    people = study.participants.pilots() if pilots else study.participants.exclude_pilots()
     return Experiment.objects.filter(
         Exists(Assignment.objects.filter(experiment=OuterRef("pk"), participant__in=people))
     )

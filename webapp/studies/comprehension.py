@@ -47,19 +47,19 @@ def find_wrong(questions: list[Question], given: Mapping[str, str]) -> list[Ques
     return [question for question in questions if given.get(str(question.pk)) != question.correct_answer]
 
 
-def _session_key(participant: Participant) -> str:
+def _make_session_key(participant: Participant) -> str:
     return f"check {participant.pk}"
 
 
 def read_last_answers(session: Mapping[str, Any], participant: Participant) -> dict[str, str]:
     """The answers of the last attempt; empty if another browser made it."""
-    kept = session.get(_session_key(participant))
+    kept = session.get(_make_session_key(participant))
     return kept["given"] if isinstance(kept, dict) and kept.get("attempt") == participant.attempts else {}
 
 
 def save_answers(session: MutableMapping[str, Any], participant: Participant, given: Mapping[str, str]) -> None:
     """Keep the answers of the attempt that was just counted."""
-    session[_session_key(participant)] = {"attempt": participant.attempts, "given": dict(given)}
+    session[_make_session_key(participant)] = {"attempt": participant.attempts, "given": dict(given)}
 
 
 @transaction.atomic

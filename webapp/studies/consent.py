@@ -44,7 +44,7 @@ def write_again(study: Study) -> None:
     """Replace the text by what the facts make of it now."""
     study.consent_text = write_consent(study)
     if is_other_text(study, study.consent_version, study.consent_text):
-        study.consent_version = next_version(study.consent_version)
+        study.consent_version = raise_version(study.consent_version)
     study.save(update_fields=["consent_text", "consent_version"])
 
 
@@ -54,7 +54,7 @@ def is_other_text(study: Study, version: str, text: str) -> bool:
     return read.exclude(text=text).exists()
 
 
-def next_version(version: str) -> str:
+def raise_version(version: str) -> str:
     """2 after 1, 1.3 after 1.2, "final 2" after "final"."""
     last = re.search(r"\d+$", version)
     if last is None:

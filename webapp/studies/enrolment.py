@@ -31,7 +31,7 @@ def create_participant(
 
 def find_last_number(study: Study, letter: str, sources: Collection[str]) -> int:
     """The highest number in labels of people who came in this way. No label is used again, even after a deletion."""
-    people = study.participants.without_pilots()
+    people = study.participants.exclude_pilots()
     labels = people.filter(label__regex=rf"^{letter}\d+$").values_list("label", flat=True)
     count = people.filter(source__in=sources).count()  # rows of people whose data was deleted have lost their labels
     return max(count, max((int(label[1:]) for label in labels), default=0))

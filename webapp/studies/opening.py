@@ -133,7 +133,7 @@ def count_active(study: Study) -> int:
 
 
 def find_active(study: Study) -> QuerySet[Participant]:
-    people = study.participants.without_pilots()
+    people = study.participants.exclude_pilots()
     return people.filter(consented_at__isnull=False, outcome="", withdrawn_at=None)
 
 

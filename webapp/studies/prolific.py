@@ -98,7 +98,7 @@ def measure_minutes(participant: Participant) -> float | None:
 
 
 def read_pay(study: Study) -> Pay:
-    finished = study.participants.without_pilots().filter(finished_at__isnull=False, consented_at__isnull=False)
+    finished = study.participants.exclude_pilots().filter(finished_at__isnull=False, consented_at__isnull=False)
     minutes = sorted(found for person in finished if (found := measure_minutes(person)) is not None)
     if not minutes:
         return Pay(0, None, None, None)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import comb
 
-from webapp.base.statistics.aggregates import detectable_gap, detectable_shift
+from webapp.base.statistics.aggregates import compute_detectable_gap, compute_detectable_shift
 from webapp.studies.models import Arm, Study
 
 ALPHA = 0.05
@@ -35,7 +35,7 @@ class Design:
     def find_least(self, count: int) -> float:
         """The smallest difference that this many results, in each arm or of pairs, can show; two at least."""
         alpha = ALPHA / self.pairs  # the first step of Holm's correction
-        return detectable_shift(count, alpha) if self.within else detectable_gap(count, alpha)
+        return compute_detectable_shift(count, alpha) if self.within else compute_detectable_gap(count, alpha)
 
     def name_results(self, count: int) -> str:
         """This many people or panels, and what they judge."""

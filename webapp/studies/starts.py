@@ -53,10 +53,10 @@ def draft_arms(task: str, methods: Sequence[str], model: LanguageModel | None) -
 def _find_free_title() -> str:
     """The title that participants see, with a number where another study has it."""
     taken = set(Study.objects.filter(title__startswith=TITLE).values_list("title", flat=True))
-    return next(title for number in range(1, len(taken) + 2) if (title := _number(number)) not in taken)
+    return next(title for number in range(1, len(taken) + 2) if (title := _format_title(number)) not in taken)
 
 
-def _number(number: int) -> str:
+def _format_title(number: int) -> str:
     return TITLE if number == 1 else f"{TITLE} {number}"
 
 

@@ -224,7 +224,7 @@ def join_poll(request: HttpRequest, token: str) -> HttpResponse:
     known = poll_enrolment.find_evaluator(poll, arrival)
     if known:
         return redirect(known)
-    if poll_enrolment.began_elsewhere(poll, arrival):
+    if poll_enrolment.has_begun_elsewhere(poll, arrival):
         return _refuse_other_browser(request, poll)
     if not poll_enrolment.is_taking(poll):
         state = "early" if poll.status == Poll.Status.DRAFT else "closed"
@@ -260,7 +260,7 @@ def _enrol(request: HttpRequest, poll: Poll, arrival: poll_enrolment.Arrival) ->
     if evaluator is None:
         return (
             _refuse_other_browser(request, poll)
-            if poll_enrolment.began_elsewhere(poll, arrival)
+            if poll_enrolment.has_begun_elsewhere(poll, arrival)
             else redirect(request.get_full_path())
         )
     poll_enrolment.accept_consent(evaluator, get_language() or "")

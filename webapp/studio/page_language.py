@@ -92,12 +92,14 @@ def choose_language(request: HttpRequest) -> HttpResponse:
 @cache
 def find_words_address(language: str) -> str:
     """The address of the scripts' words; it changes when they do, so that browsers may keep them."""
-    files = [Path(folder) / translation.to_locale(language) / "LC_MESSAGES" / "djangojs.mo" for folder in _folders()]
+    files = [
+        Path(folder) / translation.to_locale(language) / "LC_MESSAGES" / "djangojs.mo" for folder in _list_folders()
+    ]
     content = b"".join(file.read_bytes() for file in files if file.exists())
     return reverse("words", args=[language, hashlib.sha256(content).hexdigest()[:12]])
 
 
-def _folders() -> list[str]:
+def _list_folders() -> list[str]:
     return [str(folder) for folder in settings.LOCALE_PATHS]
 
 

@@ -114,11 +114,11 @@ def make_feedback_context(
 
 def read_choice(session: Mapping[str, Any], participant: Participant) -> dict[str, str] | None:
     """This browser's choice in the practice trial; None before that."""
-    choice = session.get(_session_key(participant))
+    choice = session.get(_make_session_key(participant))
     return choice if isinstance(choice, dict) else None
 
 
-def _session_key(participant: Participant) -> str:
+def _make_session_key(participant: Participant) -> str:
     return f"practice {participant.pk}"
 
 
@@ -139,9 +139,9 @@ def parse_choice(posted: Mapping[str, str], letters: list[str], medium: Medium) 
 def save_choice(session: MutableMapping[str, Any], participant: Participant, chosen: dict[str, str] | None) -> None:
     """Keep the choice; None deletes it, to practise once more."""
     if chosen is None:
-        session.pop(_session_key(participant), None)
+        session.pop(_make_session_key(participant), None)
     else:
-        session[_session_key(participant)] = chosen
+        session[_make_session_key(participant)] = chosen
 
 
 def mark_practised(participant: Participant) -> None:

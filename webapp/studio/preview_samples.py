@@ -154,7 +154,7 @@ def _make_picked_page(study: Study, plan: Arm) -> Page:
     return Page("picked", {"vote": vote, "picks": [(chosen[0], ""), (chosen[-1], "")], "seconds": 10.0, "final": False})
 
 
-def _page_with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
+def _make_code_page(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
     def make(study: Study, plan: Arm) -> Page:
         context: Context = {"code": find_code(study, outcome)}
         return Page(name, context)
@@ -163,7 +163,7 @@ def _page_with_code(name: str, outcome: str) -> Callable[[Study, Arm], Page]:
 
 
 def _make_thanks_page(study: Study, plan: Arm) -> Page:
-    page = _page_with_code("thanks", Outcome.FINISHED)(study, plan)
+    page = _make_code_page("thanks", Outcome.FINISHED)(study, plan)
     if plan.medium.filmed:
         return replace(page, context=page.context | {"clip": make_clips(1)[0]})
     return replace(
@@ -175,7 +175,7 @@ def _make_failed_page(study: Study, plan: Arm) -> Page:
     return Page("failed", {"has_code": find_code(study, Outcome.STOPPED) is not None})
 
 
-def _plain_page(name: str, **context: Any) -> Callable[[Study, Arm], Page]:
+def _make_page(name: str, **context: Any) -> Callable[[Study, Arm], Page]:
     return lambda study, plan: Page(name, context)
 
 
@@ -214,7 +214,7 @@ STATES: dict[str, State] = {
     "check-again": State(
         "Check, wrong answers", BEFORE, lambda s, p: _make_check_page(s, p, wrongly=True), _has_questions
     ),
-    "check-failed": State("Check not passed", BEFORE, _page_with_code("check_failed", Outcome.FAILED), _has_questions),
+    "check-failed": State("Check not passed", BEFORE, _make_code_page("check_failed", Outcome.FAILED), _has_questions),
     "waiting": State("Waiting", ROUNDS, lambda s, p: _make_waiting_page(s, p, in_line=False)),
     "in-line": State("Waiting behind others", ROUNDS, lambda s, p: _make_waiting_page(s, p, in_line=True)),
     "review": State(
@@ -226,16 +226,16 @@ STATES: dict[str, State] = {
         "Final choice", ROUNDS, lambda s, p: _make_review_page(s, p, choose.JUDGEMENT, p.n), _has_final_choice
     ),
     "picked": State("After a choice", ROUNDS, _make_picked_page, _has_rounds),
-    "paused": State("Paused", ROUNDS, _plain_page("paused")),
+    "paused": State("Paused", ROUNDS, _make_page("paused")),
     "failed": State("A failure", ROUNDS, _make_failed_page),
-    "debriefing": State("Debriefing", END, _plain_page("debriefing"), lambda study, plan: bool(study.debriefing)),
+    "debriefing": State("Debriefing", END, _make_page("debriefing"), lambda study, plan: bool(study.debriefing)),
     "thanks": State("Thanks", END, _make_thanks_page),
-    "leave": State("Leave the study", END, _plain_page("leave")),
-    "withdrawn": State("After leaving", END, _page_with_code("withdrawn", Outcome.WITHDRAWN)),
-    "stopped": State("Stopped on our side", END, _page_with_code("stopped", Outcome.STOPPED)),
-    "closed": State("Study closed", END, _plain_page("closed", reason="closed")),
-    "full": State("Study full", END, _plain_page("closed", reason="full")),
-    "early": State("Not open yet", END, _plain_page("closed", reason="draft")),
+    "leave": State("Leave the study", END, _make_page("leave")),
+    "withdrawn": State("After leaving", END, _make_code_page("withdrawn", Outcome.WITHDRAWN)),
+    "stopped": State("Stopped on our side", END, _make_code_page("stopped", Outcome.STOPPED)),
+    "closed": State("Study closed", END, _make_page("closed", reason="closed")),
+    "full": State("Study full", END, _make_page("closed", reason="full")),
+    "early": State("Not open yet", END, _make_page("closed", reason="draft")),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from webapp.base.charts import Chart, Series
 from webapp.base.paper_table import Cell, Table
-from webapp.base.statistics.proportions import power
+from webapp.base.statistics.proportions import compute_power
 from webapp.votes.models import Poll
 from webapp.votes.poll_results import PairResult, Results
 from webapp.votes.pooling import METHOD
@@ -110,18 +110,18 @@ def build_arms_chart(results: Results) -> Chart:
     )
 
 
-def first_alpha(poll: Poll, pairs: int) -> float:
+def compute_first_alpha(poll: Poll, pairs: int) -> float:
     """The level that the smallest of several p values must reach: what the power is computed for."""
     return poll.alpha / max(1, pairs) if poll.correction != Poll.Correction.NONE else poll.alpha
 
 
-def power_table(poll: Poll, pairs: int) -> list[tuple[int, list[float]]]:
+def compute_power_table(poll: Poll, pairs: int) -> list[tuple[int, list[float]]]:
     """(N, power at each of RATES), with the poll's own N among them."""
-    alpha = first_alpha(poll, pairs)
-    return [(n, [power(n, rate, alpha) for rate in RATES]) for n in sorted({*SIZES, poll.evaluators_wanted})]
+    alpha = compute_first_alpha(poll, pairs)
+    return [(n, [compute_power(n, rate, alpha) for rate in RATES]) for n in sorted({*SIZES, poll.evaluators_wanted})]
 
 
-def power_chart(table: Sequence[tuple[int, Sequence[float]]]) -> Chart:
+def make_power_chart(table: Sequence[tuple[int, Sequence[float]]]) -> Chart:
     sizes = tuple(float(n) for n, _ in table)
     series = tuple(
         Series(f"{100 * rate:.0f}% prefer it", sizes, tuple(row[RATES.index(rate)] for _, row in table))

@@ -71,7 +71,7 @@ def propose_pairs(
     seed: int,
 ) -> list[Proposal]:
     """The pairs that this rule makes, each with its name and, where it should be left out, the reason."""
-    chosen = list(_match(*sides) if rule == "matched" else _cross(*sides))
+    chosen = list(_match(*sides) if rule == "matched" else _cross_winners(*sides))
     if rule == "random":
         chosen = random.Random(seed).sample(chosen, min(number, len(chosen)))
     existing = list(poll.pairs.all())
@@ -100,7 +100,7 @@ def _match(first: Sequence[Winner], second: Sequence[Winner]) -> Iterator[tuple[
             yield from zip(mine, theirs, strict=False)
 
 
-def _cross(first: Sequence[Winner], second: Sequence[Winner]) -> Iterator[tuple[Winner, Winner]]:
+def _cross_winners(first: Sequence[Winner], second: Sequence[Winner]) -> Iterator[tuple[Winner, Winner]]:
     theirs = _group_by_task(second)
     for one in first:
         yield from ((one, other) for other in theirs.get(one.experiment.task, []))

@@ -55,7 +55,7 @@ def find_evaluator(poll: Poll, arrival: Arrival) -> Evaluator | None:
     return Evaluator.objects.filter(same_person, poll=poll).first()
 
 
-def began_elsewhere(poll: Poll, arrival: Arrival) -> bool:
+def has_begun_elsewhere(poll: Poll, arrival: Arrival) -> bool:
     """Whether somebody with this id began in another browser. Ask only if find_evaluator finds nobody."""
     return arrival.external_id != "" and Evaluator.objects.filter(poll=poll, external_id=arrival.external_id).exists()
 
@@ -70,7 +70,7 @@ def enrol(poll: Poll, arrival: Arrival) -> Evaluator | None:
     """The evaluator of this arrival, created once; None if the id began elsewhere or nobody new can get in."""
     poll = lock_poll(poll.pk)
     before = find_evaluator(poll, arrival)
-    if before or began_elsewhere(poll, arrival) or not (poll.recruiting and is_taking(poll)):
+    if before or has_begun_elsewhere(poll, arrival) or not (poll.recruiting and is_taking(poll)):
         return before
     [number] = _reserve_numbers(poll, 1)
     person = {"label": f"R{number:02d}", "external_id": arrival.external_id, "token": arrival.tokens[0]}

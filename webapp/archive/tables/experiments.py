@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.archive.rules import NAME, STAFF, Omitted, Table, keep, link, never, text, when
+from webapp.archive.rules import NAME, STAFF, Omitted, Table, keep, keep_link, keep_moment, keep_text, leave_out
 
 RUNS_AGAIN = ("draft", "running", "waiting")
 """States from which a loop would go on by itself or by one click."""
@@ -29,11 +29,11 @@ SETTINGS = {
     "preset": keep("Training settings: quick or paper."),
     "training_start": keep("What each round's policies start from: random, upright (a policy that stays up) or best."),
     "shared_experience": keep("Whether each policy learned from what all of its round did."),
-    "model": link("Language model that writes the rewards; empty: the offline writer."),
-    "describer": link("Language model that describes differences; empty: the one that writes."),
-    "judge_model": link("Language model that judges; empty: the one that writes."),
-    "vision": link("Language model that looks at frames; empty: nobody looks."),
-    "prompt_set": link("Prompts that it asked with; empty: Prefine's own, or those of the installation."),
+    "model": keep_link("Language model that writes the rewards; empty: the offline writer."),
+    "describer": keep_link("Language model that describes differences; empty: the one that writes."),
+    "judge_model": keep_link("Language model that judges; empty: the one that writes."),
+    "vision": keep_link("Language model that looks at frames; empty: nobody looks."),
+    "prompt_set": keep_link("Prompts that it asked with; empty: Prefine's own, or those of the installation."),
     "token_budget": keep("Tokens read and written, at most; empty: no limit.", "tokens"),
     "dollar_budget": keep("Cost, at most; empty: no limit.", "US dollars"),
     "options": keep("The method's options that differ from their defaults."),
@@ -52,11 +52,11 @@ TABLES = (
             "kind": keep(
                 "offline (built in, rule-based, not a language model) or openai (an endpoint of that interface)."
             ),
-            "base_url": never(
+            "base_url": leave_out(
                 "Where a model is reached is this installation's affair, and an imported address must not be called."
             ),
             "model": keep("The model's name at its endpoint."),
-            "api_key": never("A secret."),
+            "api_key": leave_out("A secret."),
             "price_input": keep("Price of a million input tokens.", "US dollars"),
             "price_output": keep("Price of a million output tokens.", "US dollars"),
             "price_date": keep("The day these prices were read.", "date"),
@@ -75,7 +75,7 @@ TABLES = (
             "name": keep("Name on the bench."),
             "texts": keep("The texts, by the name of the prompt that each replaces."),
             "added_by": STAFF,
-            "created_at": when("When they were uploaded."),
+            "created_at": keep_moment("When they were uploaded."),
         },
     ),
     Table(
@@ -87,25 +87,25 @@ TABLES = (
         columns=SETTINGS
         | {
             "public_id": NAME,
-            "name": text("Name on the bench."),
+            "name": keep_text("Name on the bench."),
             "prompts": keep("Prompts of one's own that it asked with: digest of the texts, name of the prompt, text."),
             "seed": keep("Everything random in the loop is drawn from it."),
             "status": keep("draft, running, waiting (for a person), failed, cancelled or finished.", arrives=stop_loop),
             "paused": keep("Whether an experimenter had paused it.", arrives=lambda paused: False),
-            "error": text("Why it stopped, where it failed."),
+            "error": keep_text("Why it stopped, where it failed."),
             "revision": keep("Revision of the method, whose flow it follows."),
             "flow_changed": keep("Whether it failed because its method's flow had changed."),
             "ends_early": keep(
                 "Whether its flow was broken off, and the winner chosen among the rounds that were there."
             ),
-            "winner": link("The final policy that was chosen."),
+            "winner": keep_link("The final policy that was chosen."),
             "overrides": keep("Fields of the training preset that were replaced (command line and tests only)."),
-            "created_at": when("When the row was made."),
-            "started_at": when("When the loop was started."),
-            "finished_at": when("When it ended."),
-            "retrains": link("The candidate of another experiment whose reward, or policy, it trained again."),
+            "created_at": keep_moment("When the row was made."),
+            "started_at": keep_moment("When the loop was started."),
+            "finished_at": keep_moment("When it ended."),
+            "retrains": keep_link("The candidate of another experiment whose reward, or policy, it trained again."),
             "owner": STAFF,
-            "archived_at": when("When somebody took it off the list of experiments; empty: it is listed."),
+            "archived_at": keep_moment("When somebody took it off the list of experiments; empty: it is listed."),
         },
     ),
     Table(
@@ -114,7 +114,7 @@ TABLES = (
         "Words that staff gave experiments, to find them again.",
         root="experiment",
         path="experiment",
-        columns={"experiment": link(), "name": text("The word.")},
+        columns={"experiment": keep_link(), "name": keep_text("The word.")},
     ),
     Table(
         "experiments.Iteration",
@@ -123,16 +123,16 @@ TABLES = (
         root="experiment",
         path="experiment",
         columns={
-            "experiment": link(),
+            "experiment": keep_link(),
             "number": keep("Number of the round, from 1."),
-            "best": link("The candidate picked as best."),
-            "worst": link("The candidate picked as worst."),
+            "best": keep_link("The candidate picked as best."),
+            "worst": keep_link("The candidate picked as worst."),
             "reason": keep("The judge's reason, as the method was told it."),
             "tags": keep("Tags that were tapped as reasons."),
             "difference": keep("The describer's words on how this best differs from the one before."),
             "aside": keep("Whether it is of an earlier flow of the method, and was not come to again."),
-            "started_at": when("Start of the round."),
-            "finished_at": when("End of the round."),
+            "started_at": keep_moment("Start of the round."),
+            "finished_at": keep_moment("End of the round."),
         },
     ),
     Table(
@@ -142,11 +142,11 @@ TABLES = (
         root="experiment",
         path="iteration__experiment",
         columns={
-            "iteration": link(),
+            "iteration": keep_link(),
             "index": keep("Number within its round, from 1."),
             "source": keep("The reward function (Python); empty where the policy learned it from answers."),
             "thought": keep("What the model wrote before the code, for methods that keep it."),
-            "parent": link("The candidate that it was derived from."),
+            "parent": keep_link("The candidate that it was derived from."),
             "status": keep("written, training, trained, failed, or aside: of an earlier flow of the method."),
             "reason": keep("Why it failed."),
             "trace": keep("Per reward component: samples over the training, mean, least and largest value."),
@@ -173,7 +173,7 @@ TABLES = (
         root="experiment",
         path="experiment",
         columns={
-            "experiment": link(),
+            "experiment": keep_link(),
             "step": keep("Step of the method, from 0."),
             "slot": keep("Place within a step of concurrent requests."),
             "kind": keep("Write, Train, Judge, Choose, Compare, Ask, Look, Perform or Rate (docs/architecture.md)."),
@@ -186,8 +186,8 @@ TABLES = (
             "result": keep("Its answer."),
             "pooled": keep("How several people's choices became one, where a panel judged."),
             "error": keep("Why it failed."),
-            "created_at": when("When it was asked."),
-            "finished_at": when("When it was answered."),
+            "created_at": keep_moment("When it was asked."),
+            "finished_at": keep_moment("When it was answered."),
         },
     ),
     Table(
@@ -197,31 +197,31 @@ TABLES = (
         root="experiment",
         path="experiment",
         columns={
-            "experiment": link(),
-            "request": link(),
+            "experiment": keep_link(),
+            "request": keep_link(),
             "kind": keep("advance, write, ask, train, film or pairs."),
             "status": keep("queued, running, done, failed or cancelled.", arrives=end_job),
             "percent": keep("For films: how far into training; for pairs: the session.", "%"),
-            "owner": never("Names a machine."),
-            "heartbeat": never("Only of use while the job runs."),
+            "owner": leave_out("Names a machine."),
+            "heartbeat": leave_out("Only of use while the job runs."),
             "attempt": keep("How often a worker took it."),
             "strikes": keep("Attempts in a row that ended badly."),
             "reached": keep("Fraction reached at the last of these."),
-            "protocol": never("Which versions of Prefine may do it."),
+            "protocol": leave_out("Which versions of Prefine may do it."),
             "cancel": keep("Whether it was asked to stop."),
-            "rung_at": never("Only of use while the job waits."),
-            "rings": never("Only of use while the job waits."),
-            "held_up_at": never("Only of use while the job waits."),
-            "progress": never("Of use while the job runs; then it names a machine."),
+            "rung_at": leave_out("Only of use while the job waits."),
+            "rings": leave_out("Only of use while the job waits."),
+            "held_up_at": leave_out("Only of use while the job waits."),
+            "progress": leave_out("Of use while the job runs; then it names a machine."),
             "estimates": keep(
                 "What pages said about the time left of the round: [seconds after created_at, seconds left, 1 if an "
                 "earlier estimate was too short, 2 if one of less than a minute was].",
                 "s",
             ),
             "error": keep("Why it failed."),
-            "created_at": when("When it was queued."),
-            "started_at": when("When it was last taken."),
-            "finished_at": when("When it ended."),
+            "created_at": keep_moment("When it was queued."),
+            "started_at": keep_moment("When it was last taken."),
+            "finished_at": keep_moment("When it ended."),
         },
     ),
     Table(
@@ -231,7 +231,7 @@ TABLES = (
         root="experiment",
         path="request__experiment",
         columns={
-            "request": link(),
+            "request": keep_link(),
             "seconds": keep("Time of training.", "s"),
             "samples": keep("Control steps simulated, over all candidates."),
             "store_seconds": keep("Of this time, how long the training waited for the store.", "s"),
@@ -239,7 +239,7 @@ TABLES = (
             "nan_worlds": keep("Worlds whose state went non-finite and were reset."),
             "task_revision": keep("Revision of the task; scores on different revisions do not compare."),
             "preset": keep("Values of the training settings with which it trained, by name; empty: not known."),
-            "created_at": when("When it ended."),
+            "created_at": keep_moment("When it ended."),
         },
     ),
     Table(
@@ -249,14 +249,14 @@ TABLES = (
         root="experiment",
         path="candidate__iteration__experiment",
         columns={
-            "candidate": link(),
+            "candidate": keep_link(),
             "percent": keep("How far into training; 100 is the film that was judged.", "%"),
             "status": keep(
                 "pending, ready or failed.", arrives=lambda status: "failed" if status == "pending" else status
             ),
             "name": NAME,
             "error": keep("Why it could not be filmed."),
-            "created_at": when("When it was ordered."),
+            "created_at": keep_moment("When it was ordered."),
         },
     ),
     Table(
@@ -266,12 +266,12 @@ TABLES = (
         root="experiment",
         path="request__experiment",
         columns={
-            "request": link(),
+            "request": keep_link(),
             "number": keep("Number of the session, from 1."),
             "status": keep("filming, open or answered.", arrives=lambda status: "answered"),
-            "created_at": when("When the training stopped."),
-            "opened_at": when("When its films were there, and people were asked."),
-            "answered_at": when("When the training went on."),
+            "created_at": keep_moment("When the training stopped."),
+            "opened_at": keep_moment("When its films were there, and people were asked."),
+            "answered_at": keep_moment("When the training went on."),
         },
     ),
     Table(
@@ -281,7 +281,7 @@ TABLES = (
         root="experiment",
         path="session__request__experiment",
         columns={
-            "session": link(),
+            "session": keep_link(),
             "number": keep("As in the trainer's files, from 0."),
             "status": keep(
                 "pending, ready or failed.", arrives=lambda status: "failed" if status == "pending" else status
@@ -297,10 +297,10 @@ TABLES = (
         root="experiment",
         path="session__request__experiment",
         columns={
-            "session": link(),
+            "session": keep_link(),
             "number": keep("Its place in the session, from 0."),
-            "first": link(),
-            "second": link(),
+            "first": keep_link(),
+            "second": keep_link(),
             "answer": keep("first, second, equal or skip; of several people's answers the majority's."),
         },
     ),
@@ -311,7 +311,7 @@ TABLES = (
         root="experiment",
         path="request__experiment",
         columns={
-            "request": link(),
+            "request": keep_link(),
             "model": keep("The model, as its endpoint named it."),
             "request_hash": keep("SHA-256 of what was asked."),
             "seed": keep("Seed that was asked for."),
@@ -321,7 +321,7 @@ TABLES = (
             "estimated": keep("Whether the tokens are estimated from the letters, not counted."),
             "latency": keep("From question to answer.", "s"),
             "cost": keep("By the price table; empty: unknown.", "US dollars"),
-            "created_at": when("When the answer arrived."),
+            "created_at": keep_moment("When the answer arrived."),
         },
     ),
     Table(
@@ -331,12 +331,12 @@ TABLES = (
         root="experiment",
         path="experiment",
         columns={
-            "experiment": link(),
+            "experiment": keep_link(),
             "kind": keep("started, written, clip, trained, judge, voted, picked, undone, finished and so on."),
             "public": keep("Whether the participant's page was told that something changed."),
-            "text": text("In words."),
-            "payload": text("Details, and the pseudonym of the only participant whose page was told."),
-            "created_at": when("When it happened."),
+            "text": keep_text("In words."),
+            "payload": keep_text("Details, and the pseudonym of the only participant whose page was told."),
+            "created_at": keep_moment("When it happened."),
         },
     ),
 )

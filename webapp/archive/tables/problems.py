@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from webapp.archive.rules import Omitted, Table, keep, link, when
+from webapp.archive.rules import Omitted, Table, keep, keep_link, keep_moment
 
 
 def drop_notice(dropped: Any) -> Any:
@@ -38,7 +38,7 @@ TABLES = (
             "checker": keep("The program that tells what an output is worth; empty: equal but for white space."),
             "show_reference": keep("Whether reviewers saw the reference."),
             "show_results": keep("Whether reviewers saw the results of tests."),
-            "created_at": when("When the problem was set up."),
+            "created_at": keep_moment("When the problem was set up."),
         },
     ),
     Table(
@@ -49,7 +49,7 @@ TABLES = (
         path="problem",
         part_of="problem",
         columns={
-            "problem": link(),
+            "problem": keep_link(),
             "file": keep("Name of the file in this export."),
             "name": keep("How people saw it."),
             "caption": keep("What stood below."),
@@ -63,7 +63,11 @@ TABLES = (
         root="problem",
         path="problem",
         part_of="problem",
-        columns={"problem": link(), "number": keep("Number, from 1."), "points": keep("Points for all of its cases.")},
+        columns={
+            "problem": keep_link(),
+            "number": keep("Number, from 1."),
+            "points": keep("Points for all of its cases."),
+        },
     ),
     Table(
         "problems.TestCase",
@@ -73,7 +77,7 @@ TABLES = (
         path="problem",
         part_of="problem",
         columns={
-            "problem": link(),
+            "problem": keep_link(),
             "subtask": keep("Number of its subtask."),
             "stdin": keep("What the program reads."),
             "expected": keep("What it should print."),
@@ -89,17 +93,17 @@ NOTICES = (
         path="participant__study",
         person="participant",
         columns={
-            "participant": link(),
-            "request": link(),
+            "participant": keep_link(),
+            "request": keep_link(),
             "session": keep("The session of pairs that was open; 0: a round."),
             "kind": keep("ready or reminder."),
             "channel": keep("email or push."),
-            "due_at": when("When it was to be sent."),
-            "sent_at": when("When it was sent."),
+            "due_at": keep_moment("When it was to be sent."),
+            "sent_at": keep_moment("When it was sent."),
             "dropped": keep("Why it was not sent after all.", arrives=drop_notice),
             "attempts": keep("How often it was tried."),
             "error": keep("Of the last attempt."),
-            "created_at": when("When it was ordered."),
+            "created_at": keep_moment("When it was ordered."),
         },
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.archive.rules import Table, keep, link, rows, when
+from webapp.archive.rules import Table, keep, keep_link, keep_moment, keep_rows
 
 TABLES = (
     Table(
@@ -12,18 +12,18 @@ TABLES = (
         root="study",
         path="study",
         columns={
-            "study": link(),
+            "study": keep_link(),
             "position": keep("Place among those that are asked at the same time."),
             "title": keep("Title, as participants read it."),
             "intro": keep("The text below it."),
             "placement": keep("When it is asked: before the rounds, between them, after each experiment, at the end."),
             "every": keep("Between rounds: after every n-th."),
             "rounds": keep("Between rounds: after these, separated by commas; empty: as in every."),
-            "arms": rows("studies.Arm", "Whose participants are asked; empty: everybody is."),
+            "arms": keep_rows("studies.Arm", "Whose participants are asked; empty: everybody is."),
             "shuffle": keep("Whether each person got the items and rows in an order of their own."),
             "score": keep("The score that is computed from it: sus, tlx, mean or none."),
             "active": keep("Whether people were still asked."),
-            "created_at": when("When it was set up."),
+            "created_at": keep_moment("When it was set up."),
         },
     ),
     Table(
@@ -33,7 +33,7 @@ TABLES = (
         root="study",
         path="questionnaire__study",
         columns={
-            "questionnaire": link(),
+            "questionnaire": keep_link(),
             "position": keep("Place in the questionnaire."),
             "variable": keep("Its column, or the beginning of its columns' names, in questionnaires.csv."),
             "kind": keep("single, multiple, scale, grid, number, short, long or section (a text without answer)."),
@@ -50,7 +50,7 @@ TABLES = (
             "lowest": keep("The smallest number that was taken."),
             "highest": keep("The largest."),
             "unit": keep("Unit of the number."),
-            "shown_when": link("The item on whose answer it depends; empty: always shown."),
+            "shown_when": keep_link("The item on whose answer it depends; empty: always shown."),
             "shown_codes": keep("The answers there that show it."),
         },
     ),
@@ -64,13 +64,13 @@ ANSWERS = (
         path="participant__study",
         person="participant",
         columns={
-            "questionnaire": link(),
-            "participant": link(),
-            "experiment": link("Empty where it is asked once in the study."),
+            "questionnaire": keep_link(),
+            "participant": keep_link(),
+            "experiment": keep_link("Empty where it is asked once in the study."),
             "round": keep("The round that it followed; 0: none."),
             "order": keep("Variables in the order shown."),
-            "opened_at": when("When its page was first shown."),
-            "sent_at": when("When it was answered; empty: not yet."),
+            "opened_at": keep_moment("When its page was first shown."),
+            "sent_at": keep_moment("When it was answered; empty: not yet."),
         },
     ),
     Table(
@@ -81,12 +81,12 @@ ANSWERS = (
         path="response__participant__study",
         person="response__participant",
         columns={
-            "response": link(),
-            "item": link(),
+            "response": keep_link(),
+            "item": keep_link(),
             "value": keep(
                 "A code, a list of codes, codes with own words, codes by row, a number, or what the person typed."
             ),
-            "created_at": when("When it was stored."),
+            "created_at": keep_moment("When it was stored."),
         },
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from webapp.archive.rules import TOKEN, Omitted, Table, keep, link, rows, when
+from webapp.archive.rules import TOKEN, Omitted, Table, keep, keep_link, keep_moment, keep_rows
 
 CANDIDATE = "experiments.Candidate"
 TABLES = (
@@ -12,7 +12,7 @@ TABLES = (
         "How many extra sets each participant judged while the robots practised, to check the answers.",
         root="study",
         path="study",
-        columns={"study": link(), "attention": keep(), "gold": keep(), "repeated": keep(), "gold_pairs": keep()},
+        columns={"study": keep_link(), "attention": keep(), "gold": keep(), "repeated": keep(), "gold_pairs": keep()},
     ),
     Table(
         "review.GoldSet",
@@ -22,9 +22,9 @@ TABLES = (
         path="study",
         inside=("best__iteration__experiment", "worst__iteration__experiment"),
         columns={
-            "study": link(),
-            "best": link("Known to be the best."),
-            "worst": link("Known to be the worst."),
+            "study": keep_link(),
+            "best": keep_link("Known to be the best."),
+            "worst": keep_link("Known to be the worst."),
             "whole_round": keep(),
         },
     ),
@@ -36,9 +36,9 @@ TABLES = (
         path="study",
         inside=("better__session__request__experiment", "worse__session__request__experiment"),
         columns={
-            "study": link(),
-            "better": link("Known to be better."),
-            "worse": link("Known to be worse."),
+            "study": keep_link(),
+            "better": keep_link("Known to be better."),
+            "worse": keep_link("Known to be worse."),
         },
     ),
     Table(
@@ -49,12 +49,12 @@ TABLES = (
         path="request__experiment",
         person="participant",
         columns={
-            "request": link(),
-            "participant": link(),
+            "request": keep_link(),
+            "participant": keep_link(),
             "token": TOKEN,
             "seed": keep("The order was drawn from it."),
-            "order": rows(CANDIDATE, "The candidates in the order shown; the first is letter A."),
-            "opened_at": when("When the page was first opened."),
+            "order": keep_rows(CANDIDATE, "The candidates in the order shown; the first is letter A."),
+            "opened_at": keep_moment("When the page was first opened."),
         },
     ),
     Table(
@@ -65,10 +65,10 @@ TABLES = (
         path="request__experiment",
         person="screening__participant",
         columns={
-            "request": link(),
-            "screening": link(),
-            "best": link("Picked as best."),
-            "worst": link("Picked as worst."),
+            "request": keep_link(),
+            "screening": keep_link(),
+            "best": keep_link("Picked as best."),
+            "worst": keep_link("Picked as worst."),
             "cannot_tell": keep(
                 "The person could not judge; best and worst were then drawn from the screening's seed."
             ),
@@ -78,9 +78,9 @@ TABLES = (
             "client": keep(
                 "What the browser measured until then: times in ms, plays, focus lost (webapp/review/telemetry.py)."
             ),
-            "created_at": when("When the vote was saved."),
-            "undone_at": when("When it was taken back."),
-            "locked_at": when("When it could no longer be taken back."),
+            "created_at": keep_moment("When the vote was saved."),
+            "undone_at": keep_moment("When it was taken back."),
+            "locked_at": keep_moment("When it could no longer be taken back."),
         },
     ),
     Table(
@@ -91,10 +91,12 @@ TABLES = (
         path="pair__session__request__experiment|mixed_into__request__experiment",
         person="participant",
         columns={
-            "pair": link("Empty: a gold pair, from which no policy learned."),
-            "gold": link("The gold pair; its first segment is the better one. Empty where it is not in the export."),
-            "mixed_into": link("The session among whose pairs a gold pair was shown."),
-            "participant": link(),
+            "pair": keep_link("Empty: a gold pair, from which no policy learned."),
+            "gold": keep_link(
+                "The gold pair; its first segment is the better one. Empty where it is not in the export."
+            ),
+            "mixed_into": keep_link("The session among whose pairs a gold pair was shown."),
+            "participant": keep_link(),
             "token": TOKEN,
             "swapped": keep("Whether the second segment was on the left, as A; drawn at random."),
             "copy": keep("Which of the answers that the pair needed this one was, from 0."),
@@ -102,9 +104,9 @@ TABLES = (
             "sequence": keep("Orders the changes of one page."),
             "changes": keep("How often an answer was taken back."),
             "seconds": keep("From when the pair was on the screen until the answer, by the browser.", "s"),
-            "offered_at": when("When the page last asked for it."),
-            "answered_at": when("When it was answered."),
-            "released_at": when("When it was given to somebody else; a later answer did not count."),
+            "offered_at": keep_moment("When the page last asked for it."),
+            "answered_at": keep_moment("When it was answered."),
+            "released_at": keep_moment("When it was given to somebody else; a later answer did not count."),
         },
     ),
     Table(
@@ -115,23 +117,23 @@ TABLES = (
         path="participant__study",
         person="participant",
         columns={
-            "participant": link(),
+            "participant": keep_link(),
             "kind": keep("attention, gold or repeated."),
             "number": keep("Its place in the participant's plan."),
             "round": keep("The round whose robots practised meanwhile."),
-            "repeats": link("The round that is shown again."),
+            "repeats": keep_link("The round that is shown again."),
             "token": TOKEN,
             "seed": keep("The order was drawn from it."),
-            "order": rows(CANDIDATE, "The candidates in the order shown; empty places are of other studies."),
-            "expected_best": link("What should be picked as best."),
-            "expected_worst": link("What should be picked as worst."),
-            "best": link("Picked as best."),
-            "worst": link("Picked as worst."),
+            "order": keep_rows(CANDIDATE, "The candidates in the order shown; empty places are of other studies."),
+            "expected_best": keep_link("What should be picked as best."),
+            "expected_worst": keep_link("What should be picked as worst."),
+            "best": keep_link("Picked as best."),
+            "worst": keep_link("Picked as worst."),
             "cannot_tell": keep("The person could not judge."),
             "broken": keep("Why not: something was wrong with the videos."),
             "client": keep("What the browser measured, as for votes."),
-            "opened_at": when("When the page was first opened."),
-            "answered_at": when("When it was answered."),
+            "opened_at": keep_moment("When the page was first opened."),
+            "answered_at": keep_moment("When it was answered."),
         },
     ),
     Table(
@@ -142,12 +144,12 @@ TABLES = (
         path="screening__participant__study|trial__participant__study",
         person="screening__participant|trial__participant",
         columns={
-            "screening": link("Where it was a round."),
-            "trial": link("Where it was a trial."),
+            "screening": keep_link("Where it was a round."),
+            "trial": keep_link("Where it was a trial."),
             "sitting": keep("Drawn by the page each time it was opened."),
             "data": keep("Loads, plays, pauses, focus, in ms since the page was opened (webapp/review/telemetry.py)."),
-            "started_at": when("When the page was opened."),
-            "updated_at": when("When it last told something."),
+            "started_at": keep_moment("When the page was opened."),
+            "updated_at": keep_moment("When it last told something."),
         },
     ),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from webapp.archive.rules import LABEL, TOKEN, Omitted, Table, keep, link, never, when
+from webapp.archive.rules import LABEL, TOKEN, Omitted, Table, keep, keep_link, keep_moment, leave_out
 from webapp.archive.tables.experiments import SETTINGS
 
 
@@ -33,16 +33,18 @@ TABLES = (
             "description": keep("For experimenters; no participant reads it."),
             "status": keep("draft, open or closed.", arrives=lambda status: "closed"),
             "demonstration": keep("Whether anybody could start it from the home page.", arrives=turn_off),
-            "opens_at": when("From when on people might consent."),
-            "closes_at": when("From when on nobody new might."),
-            "closed_at": when("When it was closed: the retention period counts from here.", arrives=close_at_import),
-            "deleted_at": when("When the people's data was deleted at the end of that period."),
+            "opens_at": keep_moment("From when on people might consent."),
+            "closes_at": keep_moment("From when on nobody new might."),
+            "closed_at": keep_moment(
+                "When it was closed: the retention period counts from here.", arrives=close_at_import
+            ),
+            "deleted_at": keep_moment("When the people's data was deleted at the end of that period."),
             "ethics_protocol": keep("Number of the ethics protocol."),
             "ethics_expires_on": keep("The last day on which people might consent.", "date"),
             "retention_days": keep("How long the people's data is kept after closing; empty: for good.", "days"),
             "consent_text": keep("What participants agree to now; what each agreed to is in consent_texts."),
             "consent_version": keep("Version of that text."),
-            "contact": never("Names a person."),
+            "contact": leave_out("Names a person."),
             "instructions": keep("Shown before the first round."),
             "practice": keep("Whether there was a practice trial."),
             "most_attempts": keep("Attempts at the comprehension check."),
@@ -65,7 +67,7 @@ TABLES = (
             "notify_push": keep("Whether people could be told by their browser.", arrives=turn_off),
             "language": keep("The language of its texts."),
             "other_languages": keep("Other languages in which its pages were offered."),
-            "created_at": when("When the study was set up."),
+            "created_at": keep_moment("When the study was set up."),
         },
     ),
     Table(
@@ -76,7 +78,7 @@ TABLES = (
         path="study",
         columns=SETTINGS
         | {
-            "study": link(),
+            "study": keep_link(),
             "name": keep("Name; no participant reads it."),
             "position": keep("Place in lists."),
             "quota": keep("How many people it takes; empty: no limit."),
@@ -91,12 +93,12 @@ TABLES = (
         root="study",
         path="study",
         columns={
-            "study": link(),
+            "study": keep_link(),
             "version": keep("Version."),
             "language": keep("The language that it was read in."),
             "text": keep("The text."),
             "hash": keep("SHA-256 of version and text; a participant's consent names it."),
-            "created_at": when("From when on it was shown."),
+            "created_at": keep_moment("From when on it was shown."),
         },
     ),
     Table(
@@ -106,12 +108,12 @@ TABLES = (
         root="study",
         path="study",
         columns={
-            "study": link(),
+            "study": keep_link(),
             "language": keep("Its language."),
             "source": keep("The text in the study's own language."),
             "source_hash": keep("SHA-256 of that."),
             "text": keep("The translation."),
-            "changed_at": when("When it was written."),
+            "changed_at": keep_moment("When it was written."),
         },
     ),
     Table(
@@ -121,7 +123,7 @@ TABLES = (
         root="study",
         path="study",
         columns={
-            "study": link(),
+            "study": keep_link(),
             "position": keep("Place in the check."),
             "text": keep("The question."),
             "answers": keep("The answers, one a line."),
@@ -136,27 +138,27 @@ TABLES = (
         root="study",
         path="study",
         columns={
-            "study": link(),
+            "study": keep_link(),
             "token": TOKEN,
             "label": LABEL,
             "source": keep("How they came: personal link, open link or recruitment site."),
             "pilot": keep("Whether they only tried the study out; such people are left out unless asked for."),
-            "timezone": never(PERSONAL),
-            "consented_at": when("When they agreed to take part; empty: never."),
+            "timezone": leave_out(PERSONAL),
+            "consented_at": keep_moment("When they agreed to take part; empty: never."),
             "consent_version": keep("Version of the text they agreed to."),
             "consent_hash": keep("Its hash, as in consent_texts."),
             "consent_language": keep("The language in which they read it."),
             "language": keep("The language of their pages."),
-            "instructed_at": when("When they had read the instructions."),
-            "practised_at": when("When they had practised."),
-            "understood_at": when("When they had passed the comprehension check."),
+            "instructed_at": keep_moment("When they had read the instructions."),
+            "practised_at": keep_moment("When they had practised."),
+            "understood_at": keep_moment("When they had passed the comprehension check."),
             "attempts": keep("How often they tried that."),
             "outcome": keep("finished, withdrawn, not_eligible or failed; empty: on the way, or never came."),
-            "withdrawn_at": when("When they left."),
-            "finished_at": when("When they reached the end."),
-            "debriefed_at": when("When they were shown the debriefing."),
-            "deleted_at": when("When what they gave was deleted: the times of this row are days then."),
-            "created_at": when("When the link was made."),
+            "withdrawn_at": keep_moment("When they left."),
+            "finished_at": keep_moment("When they reached the end."),
+            "debriefed_at": keep_moment("When they were shown the debriefing."),
+            "deleted_at": keep_moment("When what they gave was deleted: the times of this row are days then."),
+            "created_at": keep_moment("When the link was made."),
         },
     ),
 )
@@ -169,12 +171,14 @@ PLACES = (
         path="participant__study",
         person="participant",
         columns={
-            "participant": link(),
-            "arm": link(),
-            "experiment": link("Empty until it was the person's turn."),
+            "participant": keep_link(),
+            "arm": keep_link(),
+            "experiment": keep_link("Empty until it was the person's turn."),
             "position": keep("The person's first, second ... experiment."),
-            "attended_at": when("When the person last turned to it from another; only where they went on meanwhile."),
-            "created_at": when("When the place was given."),
+            "attended_at": keep_moment(
+                "When the person last turned to it from another; only where they went on meanwhile."
+            ),
+            "created_at": keep_moment("When the place was given."),
         },
     ),
 )

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from webapp.archive.rules import LABEL, NAME, STAFF, TOKEN, Omitted, Table, inside, keep, link, never, text, when
+from webapp.archive.rules import (
+    LABEL,
+    NAME,
+    STAFF,
+    TOKEN,
+    Omitted,
+    Table,
+    keep,
+    keep_inner,
+    keep_link,
+    keep_moment,
+    keep_text,
+    leave_out,
+)
 
 TABLES = (
     Table(
@@ -28,24 +41,24 @@ TABLES = (
             "hypothesis": keep("Hypothesis and exclusions, part of the plan."),
             "consent_text": keep("What evaluators agreed to."),
             "consent_version": keep("Version of that text."),
-            "contact": never("Names a person."),
+            "contact": leave_out("Names a person."),
             "thanks_text": keep("Shown after the last pair."),
-            "completion_code": never("Worth money at a recruitment site."),
-            "completion_url": never("Worth money at a recruitment site."),
+            "completion_code": leave_out("Worth money at a recruitment site."),
+            "completion_url": leave_out("Worth money at a recruitment site."),
             "recruiting": keep("Whether one open link was there for everybody.", arrives=lambda recruiting: False),
             "recruitment_token": TOKEN,
             "seed": keep("Sides and orders are drawn from it."),
             "status": keep("closed"),
             "plan": keep("The analysis plan as it stood when the vote was opened."),
-            "opened_at": when("When the plan was fixed and the first could vote."),
-            "closed_at": when("When the last could."),
+            "opened_at": keep_moment("When the plan was fixed and the first could vote."),
+            "closed_at": keep_moment("When the last could."),
             "closed_by": STAFF,
-            "unblinded_at": when("When somebody first looked at the results."),
+            "unblinded_at": keep_moment("When somebody first looked at the results."),
             "unblinded_by": STAFF,
             "labels_given": keep("The last number in a label of an evaluator."),
             "language": keep("The language of its texts."),
             "other_languages": keep("Other languages in which its pages were offered."),
-            "created_at": when("When the vote was set up."),
+            "created_at": keep_moment("When the vote was set up."),
         },
     ),
     Table(
@@ -55,12 +68,12 @@ TABLES = (
         root="poll",
         path="poll",
         columns={
-            "poll": link(),
+            "poll": keep_link(),
             "language": keep("Its language."),
             "source": keep("The text in the vote's own language."),
             "source_hash": keep("SHA-256 of that."),
             "text": keep("The translation."),
-            "changed_at": when("When it was written."),
+            "changed_at": keep_moment("When it was written."),
         },
     ),
     Table(
@@ -71,21 +84,21 @@ TABLES = (
         root="poll",
         path="poll",
         columns={
-            "poll": link(),
+            "poll": keep_link(),
             "position": keep("Number of the pair."),
-            "first": link("The clip that was copied; empty where it is not in this export."),
-            "second": link("The clip that was copied; empty where it is not in this export."),
-            "first_answer": link("The answer that was copied, where answers were compared; empty as the clip's."),
-            "second_answer": link("The answer that was copied, where answers were compared; empty as the clip's."),
-            "name": text("Its name in plan and results; empty in votes that an earlier version opened."),
+            "first": keep_link("The clip that was copied; empty where it is not in this export."),
+            "second": keep_link("The clip that was copied; empty where it is not in this export."),
+            "first_answer": keep_link("The answer that was copied, where answers were compared; empty as the clip's."),
+            "second_answer": keep_link("The answer that was copied, where answers were compared; empty as the clip's."),
+            "name": keep_text("Its name in plan and results; empty in votes that an earlier version opened."),
             "purpose": keep("asked, or an attention check: gold (the first is better) or same (no difference)."),
             "question": keep("The question above it, fixed at the opening; empty where the vote has one for all."),
             "first_arm": keep("What the first stands for."),
             "second_arm": keep("What the second stands for."),
             "first_file": NAME,
             "second_file": NAME,
-            "origin": text("What each clip or answer was when the vote was opened."),
-            "answers": inside(
+            "origin": keep_text("What each clip or answer was when the vote was opened."),
+            "answers": keep_inner(
                 "problems.Attachment",
                 "files",
                 "Two answers and their problem as evaluators read them; empty where clips were shown.",
@@ -99,19 +112,19 @@ TABLES = (
         root="poll",
         path="poll",
         columns={
-            "poll": link(),
+            "poll": keep_link(),
             "token": TOKEN,
             "label": LABEL,
-            "external_id": never("The recruitment site's id of a person."),
+            "external_id": leave_out("The recruitment site's id of a person."),
             "slot": keep("Place in the balanced plan of sides."),
-            "consented_at": when("When they agreed to take part."),
+            "consented_at": keep_moment("When they agreed to take part."),
             "consent_version": keep("Version of the text they agreed to."),
             "consent_hash": keep("SHA-256 of version and text."),
             "consent_language": keep("The language in which they read it."),
             "language": keep("The language of their pages."),
-            "finished_at": when("When they had answered every pair."),
-            "withdrawn_at": when("When they left."),
-            "created_at": when("When the link was made."),
+            "finished_at": keep_moment("When they had answered every pair."),
+            "withdrawn_at": keep_moment("When they left."),
+            "created_at": keep_moment("When the link was made."),
         },
     ),
     Table(
@@ -121,8 +134,8 @@ TABLES = (
         root="poll",
         path="evaluator__poll",
         columns={
-            "evaluator": link(),
-            "pair": link(),
+            "evaluator": keep_link(),
+            "pair": keep_link(),
             "position": keep("Place of the pair in this person's order, from 1."),
             "again": keep("Whether this was the second time, with sides exchanged."),
             "taken_back": keep("How many answers to it were taken back."),
@@ -139,7 +152,7 @@ TABLES = (
         root="poll",
         path="showing__evaluator__poll",
         columns={
-            "showing": link(),
+            "showing": keep_link(),
             "choice": keep("left, right or same; rated where there was one film or answer alone."),
             "rating": keep("Of a film, from 1 to 5; of an answer, the points of its final answer."),
             "reasoning": keep("The points of a written answer's reasoning."),
@@ -147,7 +160,7 @@ TABLES = (
             "client": keep(
                 "What the browser measured: milliseconds to decide, plays, focus lost, loading, failed clips."
             ),
-            "created_at": when("When the answer was saved."),
+            "created_at": keep_moment("When the answer was saved."),
         },
     ),
 )

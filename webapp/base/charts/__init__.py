@@ -1,21 +1,21 @@
 """Figures: each is described once, and drawn as SVG for a page and for a file, as PDF, or written as CSV."""
 
-from webapp.base.charts.figure import Chart, Series, finite
+from webapp.base.charts.figure import Chart, Series, drop_infinite
 from webapp.base.charts.pdf import to_pdf
-from webapp.base.charts.scales import number, ticks
-from webapp.base.charts.svg import inline_svg, legend, place_cursor, to_svg, to_svg_grid
+from webapp.base.charts.scales import choose_ticks, format_number
+from webapp.base.charts.svg import draw_inline, draw_legend, place_cursor, to_svg, to_svg_grid
 from webapp.base.charts.tables import list_points, to_columns, to_csv
 
 __all__ = [
     "Chart",
     "Series",
-    "finite",
-    "inline_svg",
-    "legend",
+    "choose_ticks",
+    "draw_inline",
+    "draw_legend",
+    "drop_infinite",
+    "format_number",
     "list_points",
-    "number",
     "place_cursor",
-    "ticks",
     "to_columns",
     "to_csv",
     "to_pdf",

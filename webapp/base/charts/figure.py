@@ -82,6 +82,6 @@ class Chart:
                 yield from (value for value in column if value is not None)
 
 
-def finite(value: float | None) -> float | None:
+def drop_infinite(value: float | None) -> float | None:
     """The value, or None where JSON or a bad run left something that cannot be drawn."""
     return float(value) if value is not None and math.isfinite(value) else None

@@ -7,7 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 
 
-def ticks(low: float, high: float, count: int = 5, whole: bool = False) -> list[float]:
+def choose_ticks(low: float, high: float, count: int = 5, whole: bool = False) -> list[float]:
     """Round numbers that cover [low, high]: steps of 1, 2 or 5 times a power of ten."""
     if not high > low:
         low, high = low - (abs(low) or 1) / 2, high + (abs(high) or 1) / 2
@@ -19,7 +19,7 @@ def ticks(low: float, high: float, count: int = 5, whole: bool = False) -> list[
     return [round(i * step, 10) for i in range(first, last + 1)]
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A tick or table value: four digits, in exponents only what is tiny or huge."""
     size = abs(value)
     if value == 0 or 1e3 <= size < 1e5:
@@ -27,7 +27,7 @@ def number(value: float) -> str:
     return f"{value:.4g}" if 1e-3 <= size < 1e3 else f"{value:.1e}"
 
 
-def text_width(text: str) -> float:
+def estimate_width(text: str) -> float:
     """About how many pixels a text of 11 px takes: no font is read."""
     return sum(11.0 if unicodedata.east_asian_width(letter) in "WF" else 6.2 for letter in text)
 
@@ -53,7 +53,7 @@ class Frame:
         """Pixels for what is drawn of one category."""
         return self._length(self.sideways) / max(self.categories, 1) - self.above
 
-    def at(self, x: float, y: float, beside: float = 0) -> tuple[float, float]:
+    def locate(self, x: float, y: float, beside: float = 0) -> tuple[float, float]:
         """The pixel of a point, moved by `beside` pixels along the x axis."""
         if self.categories:
             along = (x + 0.5) * self.slot + (x + 1) * self.above

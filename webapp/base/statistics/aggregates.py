@@ -24,7 +24,7 @@ Strata = tuple[tuple[float, ...], ...]
 """The values of each task's runs."""
 
 
-def interquartile_mean(values: tuple[float, ...]) -> float:
+def compute_interquartile_mean(values: tuple[float, ...]) -> float:
     """The mean of the middle half. Raises ValueError without values."""
     if not values:
         raise ValueError("a mean needs a value")
@@ -38,7 +38,7 @@ def bound_interquartile_mean(strata: Strata) -> Interval | None:
     def statistic(*samples: Any, axis: int) -> Any:
         return scipy.stats.trim_mean(np.concatenate(samples, axis=axis), TRIMMED, axis=axis)
 
-    return _bootstrap(strata, statistic)
+    return _bootstrap_interval(strata, statistic)
 
 
 @lru_cache(maxsize=4096)
@@ -48,14 +48,14 @@ def bound_mean(strata: Strata) -> Interval | None:
     def statistic(*samples: Any, axis: int) -> Any:
         return np.concatenate(samples, axis=axis).mean(axis=axis)
 
-    return _bootstrap(strata, statistic)
+    return _bootstrap_interval(strata, statistic)
 
 
-def improvement(first: Strata, second: Strata) -> float:
+def estimate_improvement(first: Strata, second: Strata) -> float:
     """Probability that a run of the first is higher than one of the second on the same task, mean over the tasks; a tie
     counts half.
     """
-    return float(np.mean([_share_higher(np.array(a), np.array(b)) for a, b in zip(first, second, strict=True)]))
+    return float(np.mean([_compute_share_higher(np.array(a), np.array(b)) for a, b in zip(first, second, strict=True)]))
 
 
 @lru_cache(maxsize=4096)
@@ -65,20 +65,20 @@ def bound_improvement(first: Strata, second: Strata) -> Interval | None:
 
     def statistic(*samples: Any, axis: int) -> Any:
         return np.mean(
-            [_share_higher(a, b) for a, b in zip(samples[:tasks], samples[tasks:], strict=True)],
+            [_compute_share_higher(a, b) for a, b in zip(samples[:tasks], samples[tasks:], strict=True)],
             axis=0,
         )
 
-    return _bootstrap((*first, *second), statistic)
+    return _bootstrap_interval((*first, *second), statistic)
 
 
 @lru_cache(maxsize=1024)
-def profile(strata: Strata, thresholds: tuple[float, ...]) -> tuple[tuple[float, Interval | None], ...]:
+def compute_profile(strata: Strata, thresholds: tuple[float, ...]) -> tuple[tuple[float, Interval | None], ...]:
     """For each threshold, the share of runs above it, mean over the tasks, with its interval."""
-    return tuple((_share_above(strata, at), _bound_share(strata, at)) for at in thresholds)
+    return tuple((_compute_share_above(strata, at), _bound_share(strata, at)) for at in thresholds)
 
 
-def _share_above(strata: Strata, threshold: float) -> float:
+def _compute_share_above(strata: Strata, threshold: float) -> float:
     return float(np.mean([np.mean(np.array(values) > threshold) for values in strata]))
 
 
@@ -86,16 +86,16 @@ def _bound_share(strata: Strata, threshold: float) -> Interval | None:
     def statistic(*samples: Any, axis: int) -> Any:
         return np.mean([(sample > threshold).mean(axis=axis) for sample in samples], axis=0)
 
-    return _bootstrap(strata, statistic)
+    return _bootstrap_interval(strata, statistic)
 
 
-def _share_higher(first: Any, second: Any) -> Any:
+def _compute_share_higher(first: Any, second: Any) -> Any:
     """(..., n) and (..., m) -> (...)."""
     gaps = first[..., :, None] - second[..., None, :]
     return ((gaps > 0) + 0.5 * (gaps == 0)).mean(axis=(-2, -1))
 
 
-def _bootstrap(samples: Strata, statistic: Callable[..., Any]) -> Interval | None:
+def _bootstrap_interval(samples: Strata, statistic: Callable[..., Any]) -> Interval | None:
     """SciPy draws within each sample, which makes it stratified."""
     if not samples or min(map(len, samples)) < 2:
         return None
@@ -113,23 +113,23 @@ def _bootstrap(samples: Strata, statistic: Callable[..., Any]) -> Interval | Non
     return Interval(low, high)
 
 
-def detectable_difference(deviation: float, pairs: int, alpha: float) -> float | None:
+def compute_detectable_difference(deviation: float, pairs: int, alpha: float) -> float | None:
     """The smallest mean difference that a two-sided test of this many pairs finds with a power of 0.8, where the pairs'
     differences are normal with this deviation. None where no difference, however large, could be found: the sign-flip
     test of n pairs has no p below 2 / 2^n.
     """
     if pairs < 2 or 2 / 2**pairs > alpha:
         return None
-    return detectable_shift(pairs, alpha) * deviation
+    return compute_detectable_shift(pairs, alpha) * deviation
 
 
-def detectable_shift(pairs: int, alpha: float) -> float:
+def compute_detectable_shift(pairs: int, alpha: float) -> float:
     """The same by the paired t test, in standard deviations of the differences; two pairs at least."""
     return _find_shift(pairs - 1, alpha) / math.sqrt(pairs)
 
 
 @lru_cache(maxsize=1024)
-def detectable_gap(size: int, alpha: float) -> float:
+def compute_detectable_gap(size: int, alpha: float) -> float:
     """The same for two groups of this many different units, two at least, in standard deviations of the units: Welch's
     t test, where both groups spread equally.
 
@@ -158,7 +158,7 @@ def _solve_power(critical: Any, freedom: int) -> float:
     return float(scipy.optimize.brentq(miss, 0.0, 10 * critical.max() + 10))
 
 
-def noise_floor(differences: tuple[float, ...], pairs: int) -> float | None:
+def estimate_noise_floor(differences: tuple[float, ...], pairs: int) -> float | None:
     """How large a mean of `pairs` differences chance makes in 95 of 100 cases, from differences of pairs that differ by
     chance alone, whose mean is 0. None without any.
     """

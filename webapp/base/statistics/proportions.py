@@ -84,7 +84,7 @@ def format_p(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "< 0.0001"
 
 
-def power(trials: int, rate: float, alpha: float = 0.05) -> float:
+def compute_power(trials: int, rate: float, alpha: float = 0.05) -> float:
     """Probability that the two-sided exact test rejects a rate of 1/2 at `alpha`, where the true rate is `rate`.
 
     The test rejects for k <= c or k >= n - c, with c the largest k for which 2 P(K <= k | 1/2) <= alpha.

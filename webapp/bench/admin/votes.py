@@ -23,15 +23,15 @@ ANSWER_PREFIX = "answer-"
 """The prefix of an answer's key in the choices; a clip's key has none."""
 
 
-def winner_choices() -> list[tuple[str, Any]]:
+def list_winners() -> list[tuple[str, Any]]:
     """The winners of finished experiments: final clips of robots and answers to problems."""
-    clips = [(str(clip.pk), _label_winner(clip.candidate)) for clip in list_winning_clips()]
-    read = [(f"{ANSWER_PREFIX}{row.pk}", _label_winner(row)) for row in problem_pairs.find_winners()]
+    clips = [(str(clip.pk), _describe_winner(clip.candidate)) for clip in list_winning_clips()]
+    read = [(f"{ANSWER_PREFIX}{row.pk}", _describe_winner(row)) for row in problem_pairs.find_winners()]
     groups = [("Robots", clips), ("Answers to problems", read)]
     return [("", "---------"), *((name, found) for name, found in groups if found)]
 
 
-def _label_winner(candidate: Candidate) -> str:
+def _describe_winner(candidate: Candidate) -> str:
     experiment = candidate.iteration.experiment
     return f"winner of {experiment.name} ({experiment.get_method_display()}, {experiment.task})"
 
@@ -58,10 +58,10 @@ def find_winner_choice(public_id: str) -> str:
 
 class PairForm(forms.ModelForm):
     first = forms.ChoiceField(
-        choices=winner_choices,
+        choices=list_winners,
         help_text="What a finished experiment ended with: its winner's final clip, or its answer to a problem.",
     )
-    second = forms.ChoiceField(choices=winner_choices, help_text="Of the same task.")
+    second = forms.ChoiceField(choices=list_winners, help_text="Of the same task.")
 
     class Meta:
         model = Pair

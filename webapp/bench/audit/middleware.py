@@ -39,7 +39,7 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
             token = current_scope.set(scope := Scope(request))
             response: Response = await get_response(request)
             current_scope.reset(token)
-            if should_record(request, response, scope.recorded):
+            if must_record(request, response, scope.recorded):
                 await sync_to_async(record_request)(request, response)
             return response
 
@@ -49,14 +49,14 @@ def audit_middleware(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
         token = current_scope.set(scope := Scope(request))
         response: Response = get_response(request)
         current_scope.reset(token)
-        if should_record(request, response, scope.recorded):
+        if must_record(request, response, scope.recorded):
             record_request(request, response)
         return response
 
     return answer
 
 
-def should_record(request: HttpRequest, response: Response, recorded: list[str]) -> bool:
+def must_record(request: HttpRequest, response: Response, recorded: list[str]) -> bool:
     """Whether a request to staff's pages changed something, was refused or returned a file, and is not recorded yet."""
     admin = request.path.startswith(reverse("admin:index"))
     if not admin and not request.path.startswith(reverse("bench:index")):

@@ -31,7 +31,7 @@ MOST_BYTES = 8 << 20
 """The largest size of both uploaded tables together."""
 
 
-def task_choices(kind: str) -> list[tuple[str, str]]:
+def list_task_choices(kind: str) -> list[tuple[str, str]]:
     """Tasks, or problems, with a metric: methods are compared by it."""
     if kind == ROBOTS:
         return [(name, name) for name in list_robots()]
@@ -44,12 +44,12 @@ def list_robots() -> list[str]:
     return [name for name in names if catalog.get_task(name).metric is not None]
 
 
-def method_choices(kind: str) -> list[tuple[str, str]]:
+def list_method_choices(kind: str) -> list[tuple[str, str]]:
     """The methods that run on tasks of this kind: on problems those that do not design rewards alone."""
     return [(name, method.title) for name, method in methods.OFFERED.items() if kind == ROBOTS or method.reasoning]
 
 
-def preset_choices() -> list[tuple[str, str]]:
+def list_preset_choices() -> list[tuple[str, str]]:
     """Presets of the tasks above; the title says which tasks have one that not all of them have."""
     tasks = {name: catalog.get_task(name).presets for name in list_robots()}
     found = []
@@ -194,8 +194,8 @@ class ComparisonForm(forms.ModelForm):
     def __init__(self, *args: Any, kind: str = ROBOTS, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.kind = kind
-        able = method_choices(kind)
-        set_choices(self, "tasks", task_choices(kind))
+        able = list_method_choices(kind)
+        set_choices(self, "tasks", list_task_choices(kind))
         set_choices(self, "methods", able)
         set_choices(self, "baseline", [("", "The first of them"), *able, (VARIANT, "The first variant")])
         if kind == ROBOTS:
@@ -213,7 +213,7 @@ class ComparisonForm(forms.ModelForm):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)
             field.empty_label = words
-        set_choices(self, "preset", preset_choices())
+        set_choices(self, "preset", list_preset_choices())
         self.initial.setdefault("model", find_environment_model())
 
     @property
@@ -243,7 +243,7 @@ class ComparisonForm(forms.ModelForm):
     def clean(self) -> dict[str, Any]:
         """The plan's own objections are shown above the form."""
         data: dict[str, Any] = super().clean() or {}
-        arms = self._baseline_first(
+        arms = self._put_baseline_first(
             data.get("methods", []), split_lines(data.get("variants", "")), data.get("baseline")
         )
         data["methods"] = arms
@@ -293,7 +293,7 @@ class ComparisonForm(forms.ModelForm):
         return plans.make_plan(**arguments, retrain=retrain, contrasts=data["contrasts"])
 
     def _refuse_foreign_variants(self, plan: Plan) -> None:
-        able = dict(method_choices(self.kind))
+        able = dict(list_method_choices(self.kind))
         for arm in plan.arms:
             if arm.method not in able:
                 self.add_error("variants", f"{arm.label} designs rewards for robots. Problems are solved by others.")
@@ -313,7 +313,7 @@ class ComparisonForm(forms.ModelForm):
             except ValueError as error:
                 self.add_error("elsewhere_experiments", f"It cannot be used: {error}")
 
-    def _baseline_first(self, chosen: list[str], variants: list[str], baseline: str | None) -> list[str]:
+    def _put_baseline_first(self, chosen: list[str], variants: list[str], baseline: str | None) -> list[str]:
         arms = [*chosen, *variants]
         if not baseline:
             return arms

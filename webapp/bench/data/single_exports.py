@@ -47,7 +47,7 @@ def _respond(request: HtmxHttpRequest, row: Model, experiments: Iterable[Experim
     record(request.user, "exported experiments", row)
     if Candidate.objects.filter(iteration__experiment__in=rows).count() > MOST_AT_ONCE:
         return redirect("archive:single", _queue(request, rows, name, str(row)).public_id)
-    with scratch.temporary_folder("export") as folder:
+    with scratch.make_folder("export") as folder:
         path = folder / "experiments.zip"
         experiment_export.write_export(rows, path, name, str(row))
         content = path.read_bytes()

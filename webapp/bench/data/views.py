@@ -78,7 +78,7 @@ def study(request: HtmxHttpRequest, pk: int) -> HttpResponse:
         "study": row,
         "exports": row.exports.all(),
         "people": people.order_by("pilot", "label"),
-        "counted": people.without_pilots().count(),
+        "counted": people.exclude_pilots().count(),
         "pilots": people.pilots().count(),
         "erasures": row.erasures.all(),
         "origin": Origin.objects.filter(study=row).first(),

@@ -121,11 +121,11 @@ class CandidateDetails:
     @property
     def metric_chart(self) -> charts.Chart:
         metric = self.experiment.task_info.metric or ""
-        return figures.metric_chart(metric, self.candidate.metric_trace, self.complete)
+        return figures.make_metric_chart(metric, self.candidate.metric_trace, self.complete)
 
     @property
     def component_charts(self) -> list[charts.Chart]:
-        return figures.component_charts(self.candidate.trace, self.complete)
+        return figures.make_component_charts(self.candidate.trace, self.complete)
 
     @property
     def learning(self) -> Learning | None:

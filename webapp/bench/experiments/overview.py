@@ -170,7 +170,7 @@ class ExperimentOverview:
     @property
     def chart(self) -> charts.Chart:
         scores = [(row.number, row.scores) for row in self.rounds]
-        return figures.rounds_chart(self.metric, scores, self.experiment.rounds)
+        return figures.make_rounds_chart(self.metric, scores, self.experiment.rounds)
 
     @cached_property
     def _failed_request(self) -> Request | None:

@@ -47,7 +47,7 @@ class Learning:
 
     @property
     def chart(self) -> charts.Chart:
-        return figures.sessions_chart(self.sessions)
+        return figures.make_sessions_chart(self.sessions)
 
     @property
     def figure(self) -> SafeString:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from webapp.base.charts import finite
+from webapp.base.charts import drop_infinite
 from webapp.base.statistics.group_tests import Mean, summarize_mean
 from webapp.experiments import progress
 from webapp.experiments.models import Candidate, Experiment
@@ -62,13 +62,13 @@ def read_retrainings(experiment: Experiment) -> RetrainingTable | None:
     columns = ("iteration__experiment", "final_score", "rts", "evaluation")
     for pk, final, rts, evaluation in trained.values_list(*columns):
         for found, value in ((finals, final), (scores, rts), (evaluated, evaluation.get("score"))):
-            if (score := finite(value)) is not None:
+            if (score := drop_infinite(value)) is not None:
                 found[pk].append(score)
     states = progress.read_all(rows)
     return RetrainingTable(
         origin,
         [
-            Retraining(row, states[row.pk], *(_mean(found[row.pk]) for found in (evaluated, finals, scores)))
+            Retraining(row, states[row.pk], *(_summarize_known(found[row.pk]) for found in (evaluated, finals, scores)))
             for row in rows
         ],
     )
@@ -80,5 +80,5 @@ def _find_retrainings(experiment: Experiment) -> list[Experiment]:
     return list(experiment.winner.retrainings.filter(method=RETRAINING.name).order_by("pk"))
 
 
-def _mean(values: list[float]) -> Mean | None:
+def _summarize_known(values: list[float]) -> Mean | None:
     return summarize_mean(values) if values else None

@@ -90,7 +90,7 @@ class Round:
 
     @cached_property
     def scores(self) -> tuple[float, ...]:
-        scores = (charts.finite(card.candidate.rts) for card in self.cards if not card.aside)
+        scores = (charts.drop_infinite(card.candidate.rts) for card in self.cards if not card.aside)
         return tuple(score for score in scores if score is not None)
 
     @property
@@ -226,8 +226,8 @@ def _read_fractions(jobs: Iterable[Job]) -> dict[str, float]:
 
 def _get_score(candidate: Candidate) -> float | None:
     """The score of the final policy, which the film shows; the best of the training where no other is saved."""
-    final = charts.finite(candidate.final_score)
-    return charts.finite(candidate.rts) if final is None else final
+    final = charts.drop_infinite(candidate.final_score)
+    return charts.drop_infinite(candidate.rts) if final is None else final
 
 
 def _scale_score(score: float | None, highest: float) -> float | None:

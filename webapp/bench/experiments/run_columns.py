@@ -16,7 +16,7 @@ from django.db.models import Count, Max, QuerySet
 from django.urls import reverse
 
 from llm import methods
-from webapp.base.charts import finite
+from webapp.base.charts import drop_infinite
 from webapp.comparisons.membership import map_memberships
 from webapp.experiments import judges
 from webapp.experiments.models import Candidate, Experiment, Iteration, Tag
@@ -176,7 +176,7 @@ def count_rounds(values: Values) -> int:
 
 def _get_score(name: str, values: Values) -> float | None:
     """A score of the winner, once there is one."""
-    return finite(values["row"][f"winner__{name}"])
+    return drop_infinite(values["row"][f"winner__{name}"])
 
 
 def _get_best(values: Values) -> float | None:
@@ -203,13 +203,13 @@ def _get_cost(values: Values) -> float | None:
     return used.cost if used and used.calls > used.unknown_costs else None
 
 
-def _field(name: str, label: str, look: str = "text", key: str = "") -> Column:
+def _make_column(name: str, label: str, look: str = "text", key: str = "") -> Column:
     return Column(name, label, look, partial(_get_field, key or name))
 
 
 ALL = (
     Column("status", "Status", "status", _get_status),
-    _field("task", "Task"),
+    _make_column("task", "Task"),
     Column("method", "Method", "text", _get_method),
     Column("judge", "Judge", "text", _get_judge),
     Column("round", "Round", "round", partial(_get_value, "rounds"), "rounds"),
@@ -217,11 +217,11 @@ ALL = (
     Column("score", "Task score (TS)", "score", partial(_get_score, "rts")),
     Column("best", "Best RTS", "score", _get_best, "bests"),
     Column("curve", "Best so far", "curve", _get_curve, "bests", sortable=False),
-    _field("k", "K", "whole"),
+    _make_column("k", "K", "whole"),
     Column("rounds", "Rounds", "number", count_rounds),
-    _field("seed", "Seed", "whole"),
-    _field("preset", "Settings"),
-    _field("model", "Model", key="model__name"),
+    _make_column("seed", "Seed", "whole"),
+    _make_column("preset", "Settings"),
+    _make_column("model", "Model", key="model__name"),
     Column("study", "Study", "links", partial(_get_links, "places", "study"), "places"),
     Column("arm", "Arm", "links", partial(_get_value, "arms"), "arms"),
     Column("comparison", "Comparison", "links", partial(_get_links, "comparisons", "comparison"), "comparisons"),
@@ -230,13 +230,13 @@ ALL = (
     Column("cost", "Cost", "dollars", _get_cost, "usage"),
     Column("time", "Time", "duration", partial(_get_value, "time"), "time"),
     Column("tags", "Tags", "tags", partial(_get_value, "tags"), "tags"),
-    _field("owner", "Owner"),
+    _make_column("owner", "Owner"),
     Column("now", "Now", "now", lambda values: values["row"]["error"], sortable=False),
-    _field("created", "Created", "ago", "created_at"),
-    _field("started", "Started", "ago", "started_at"),
-    _field("finished", "Finished", "ago", "finished_at"),
+    _make_column("created", "Created", "ago", "created_at"),
+    _make_column("started", "Started", "ago", "started_at"),
+    _make_column("finished", "Finished", "ago", "finished_at"),
 )
-NAME = _field("name", "Name")
+NAME = _make_column("name", "Name")
 """Always the first."""
 COLUMNS = {column.name: column for column in (NAME, *ALL)}
 SHOWN = ("status", "task", "method", "round", "final", "best", "curve", "tags", "now", "created")

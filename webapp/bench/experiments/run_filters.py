@@ -156,9 +156,9 @@ class RunFilterForm(forms.Form):
         if found.get("mine"):
             rows = rows.filter(owner=self.user.get_username())
         if found.get("since"):
-            rows = rows.filter(created_at__gte=_at(found["since"], time.min))
+            rows = rows.filter(created_at__gte=_make_moment(found["since"], time.min))
         if found.get("until"):
-            rows = rows.filter(created_at__lte=_at(found["until"], time.max))
+            rows = rows.filter(created_at__lte=_make_moment(found["until"], time.max))
         if found.get("archived") != "all":
             rows = rows.filter(archived_at__isnull=found.get("archived") != "yes")
         return rows.filter(_search(found["q"])) if found.get("q") else rows
@@ -176,7 +176,7 @@ def shorten_address(data: QueryDict, columns: Sequence[str] = SHOWN) -> QueryDic
     return short
 
 
-def _at(day: Any, moment: time) -> datetime:
+def _make_moment(day: Any, moment: time) -> datetime:
     return timezone.make_aware(datetime.combine(day, moment))
 
 

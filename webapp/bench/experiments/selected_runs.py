@@ -79,8 +79,8 @@ def _draw_task(task: str, selected: Sequence[Selected], best: dict[int, dict[int
         rounds.append(Series(one.label, tuple(map(float, scores)), tuple(scores.values())))
         if winner := one.experiment.winner:
             trace = winner.metric_trace.get("all") or winner.metric_trace.get("samples") or []
-            trainings.append(figures.over_training(one.label, trace))
-    short, slug = figures.short_metric(metric), task.lower()
+            trainings.append(figures.make_training_series(one.label, trace))
+    short, slug = figures.shorten_metric(metric), task.lower()
     charts = [
         Chart(
             f"rounds-{slug}",

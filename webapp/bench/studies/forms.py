@@ -137,7 +137,7 @@ class StudyForm(forms.ModelForm):
         if other and version != self.instance.consent_version:
             self.add_error("consent_version", f"Version {version} is another text, which people have read.")
         elif other:
-            data["consent_version"] = consent.next_version(version)
+            data["consent_version"] = consent.raise_version(version)
         return data
 
 

@@ -21,7 +21,7 @@ from webapp.studies.models import Participant, Study
 def link_sheet(request: HttpRequest, study_id: int) -> HttpResponse:
     """Every personal link of a study as CSV: a person who has one is that participant."""
     study = get_object_or_404(Study, pk=study_id)
-    people = list(study.participants.without_pilots().filter(source=Participant.Source.LINK).order_by("label"))
+    people = list(study.participants.exclude_pilots().filter(source=Participant.Source.LINK).order_by("label"))
     rows = [["participant", "link", "status"]]
     for person in people:
         link = f"{get_site_address(request)}{person.get_absolute_url()}"

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from statistics import fmean
 
-from webapp.base.charts import Chart, Series, finite
+from webapp.base.charts import Chart, Series, drop_infinite
 from webapp.base.statistics.answer_quality import LEAST_FOR_QUARTERS, Bias, summarize_times
 from webapp.bench.studies.reliability import Answers
-from webapp.experiments.figures import short_metric
+from webapp.experiments.figures import shorten_metric
 from webapp.studies.models import Arm
 
 
@@ -71,14 +71,15 @@ def build_picks_chart(arm: Arm, lines: Mapping[str, Sequence[float | None]]) -> 
     rounds = [[value for value in scores if value is not None] for scores in zip_longest(*lines.values())]
     numbers = tuple(map(float, range(len(rounds))))
     people = [
-        Series(name, numbers[: len(values)], tuple(map(finite, values)), quiet=True) for name, values in lines.items()
+        Series(name, numbers[: len(values)], tuple(map(drop_infinite, values)), quiet=True)
+        for name, values in lines.items()
     ]
     mean = Series("mean", numbers, tuple(fmean(scores) if scores else None for scores in rounds))
     return Chart(
         slug=f"scores-{arm.pk}",
         title=f"Arm {arm.name}: hidden metric (RTS) of the pick of each round, and the mean",
         x_label="round",
-        y_label=short_metric(arm.task_info.metric or ""),
+        y_label=shorten_metric(arm.task_info.metric or ""),
         series=(*people, mean),
         categories=tuple(str(number + 1) for number in range(len(rounds))),
     )

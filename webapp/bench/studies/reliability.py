@@ -53,7 +53,7 @@ class Answers:
 
 
 def read_answers(study: Study) -> Answers:
-    people = study.participants.without_pilots()
+    people = study.participants.exclude_pilots()
     standing = Vote.objects.filter(screening__participant__in=people, undone_at=None)
     votes = list(standing.select_related("screening", "request").order_by("pk"))
     decided = [vote for vote in votes if not vote.cannot_tell]
@@ -120,7 +120,7 @@ def _read_scores(arm: Arm) -> dict[str, list[float | None]]:
     if arm.task_info.metric is None:
         return {}
     people: dict[int, list[str]] = defaultdict(list)
-    judged = arm.assignments.filter(participant__in=arm.study.participants.without_pilots()).exclude(experiment=None)
+    judged = arm.assignments.filter(participant__in=arm.study.participants.exclude_pilots()).exclude(experiment=None)
     for place in judged.select_related("participant").order_by("pk"):
         again = f", {place.position}" if place.position > 1 else ""  # a person may have an arm twice
         people[place.experiment_id or 0].append(f"{place.participant.label}{again}")

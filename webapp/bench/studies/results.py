@@ -10,7 +10,7 @@ from statistics import fmean
 from webapp.archive.study_results import Result, RoundScore, read_results
 from webapp.base.statistics.group_tests import Comparison, Group, Mean, compare_groups, summarize_mean
 from webapp.base.statistics.proportions import Interval, format_p
-from webapp.experiments.figures import short_metric
+from webapp.experiments.figures import shorten_metric
 from webapp.studies.models import Arm, Study
 from webapp.studies.questionnaires.scored import Measured, Rating, ScoredQuestionnaire, list_ratings, list_scored
 
@@ -147,7 +147,7 @@ def _find_score_measures(arms: Sequence[Arm]) -> list[tuple[Measure, list[Arm]]]
     for number, members in enumerate(tasks.values(), 1):
         arm = members[0]
         slug, of_task = ("score", "") if len(tasks) == 1 else (f"score-{number}", f", {arm.task_title}")
-        label = short_metric(arm.task_info.metric or "")
+        label = shorten_metric(arm.task_info.metric or "")
         measure = Measure(slug, f"Final score of the winner{of_task}", label, lambda result: result.score)
         found.append((measure, members))
     return found

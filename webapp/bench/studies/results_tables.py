@@ -79,7 +79,7 @@ def build_comparisons_table(study: Study, found: StudyResults) -> Table:
 
 def build_flow_table(study: Study, found: StudyResults) -> Table:
     """Each person once in a column; in those of the arms, once in each of their arms."""
-    people = list(study.participants.without_pilots().prefetch_related("assignments"))
+    people = list(study.participants.exclude_pilots().prefetch_related("assignments"))
     of_arm = {arm: [p for p in people if any(a.arm_id == arm.pk for a in p.assignments.all())] for arm in found.arms}
 
     def count(members: Sequence[Participant], arm: Arm | None) -> dict[str, int]:
@@ -151,7 +151,7 @@ def _select_pairs(answered: Iterable[PairScreening], experiments: set[int] | Non
 
 def build_agreement_table(study: Study, found: StudyResults, answers: dict[Participant, Quality]) -> Table:
     """Panels, pairs, gold sets, gold pairs, attention checks, repeated rounds: for all and by arm; what was asked."""
-    of_people = Vote.objects.filter(screening__participant__in=study.participants.without_pilots(), undone_at=None)
+    of_people = Vote.objects.filter(screening__participant__in=study.participants.exclude_pilots(), undone_at=None)
     votes = list(of_people.filter(cannot_tell=False).select_related("screening", "request").order_by("pk"))
     answered = find_standing_pairs(study).filter(pair__isnull=False).select_related("pair__session__request")
     groups: list[tuple[str, set[int] | None]] = [("all", None)]

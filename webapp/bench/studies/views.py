@@ -80,7 +80,7 @@ def _describe_results(row: Study, answers: reliability.Answers) -> dict[str, Any
 
 def _make_set_up_context(request: HtmxHttpRequest, row: Study) -> dict[str, Any]:
     """What is still to be done, and the links of the people."""
-    links = row.participants.without_pilots().filter(source=Participant.Source.LINK, deleted_at=None)
+    links = row.participants.exclude_pilots().filter(source=Participant.Source.LINK, deleted_at=None)
     by_hand = row.assignment == Study.Assigning.BY_HAND
     imported = hasattr(row, "origin")
     return {

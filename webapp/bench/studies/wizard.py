@@ -109,7 +109,7 @@ def step(request: HtmxHttpRequest, pk: int, name: str) -> HttpResponse:
     if name == "check":
         return render(request, "bench/studies/wizard/check.html", _make_context(request, study, name))
     if request.POST.get("do") == "autosave":
-        return _autosave(request, study, name)
+        return _save_draft(request, study, name)
     forms = _build_forms(study, name, request.POST if request.method == "POST" else None)
     if request.method == "POST":
         before = proposed.note_texts(Study.objects.get(pk=pk))
@@ -126,7 +126,7 @@ def step(request: HtmxHttpRequest, pk: int, name: str) -> HttpResponse:
     return render(request, f"bench/studies/wizard/{name}.html", _make_context(request, study, name, forms))
 
 
-def _autosave(request: HtmxHttpRequest, study: Study, name: str) -> HttpResponse:
+def _save_draft(request: HtmxHttpRequest, study: Study, name: str) -> HttpResponse:
     """Save what was typed into a draft so far. Participants read an open study: it changes by its buttons alone."""
     if study.status != Study.Status.DRAFT:
         raise PermissionDenied

@@ -104,7 +104,7 @@ def score(value: Number) -> str:
     """Three digits, so that scores are easy to compare: 0.520, 12.3, 499."""
     if value is None or isinstance(value, str):
         return "–"
-    return f"{value:#.3g}".rstrip(".") if 1e-3 <= abs(value) < 1e3 else charts.number(value)
+    return f"{value:#.3g}".rstrip(".") if 1e-3 <= abs(value) < 1e3 else charts.format_number(value)
 
 
 @register.filter
@@ -146,7 +146,7 @@ def ago(moment: datetime | None) -> SafeString | str:
 @register.filter
 def rate(seconds: float) -> str:
     """Steps per second of a step that takes this long."""
-    return charts.number(round(1 / seconds, 1))
+    return charts.format_number(round(1 / seconds, 1))
 
 
 @register.filter

@@ -88,14 +88,14 @@ def _build_results_context(poll: Poll) -> dict[str, object]:
 
 
 def _build_power_context(poll: Poll, pairs: int) -> dict[str, object]:
-    table = figures.power_table(poll, pairs)
+    table = figures.compute_power_table(poll, pairs)
     address = f"{poll.get_absolute_url()}power"
     return {
         "power": table,
         "rates": figures.RATES,
-        "power_alpha": f"{figures.first_alpha(poll, pairs):.2g}",
-        "power_shared": figures.first_alpha(poll, pairs) != poll.alpha,
-        "power_figure": draw_figure(figures.power_chart(table), address, 480, 220),
+        "power_alpha": f"{figures.compute_first_alpha(poll, pairs):.2g}",
+        "power_shared": figures.compute_first_alpha(poll, pairs) != poll.alpha,
+        "power_figure": draw_figure(figures.make_power_chart(table), address, 480, 220),
     }
 
 
@@ -113,7 +113,7 @@ def file(request: HtmxHttpRequest, public_id: uuid.UUID, position: int, number: 
 def figure(request: HtmxHttpRequest, public_id: uuid.UUID, slug: str, ending: str) -> HttpResponse:
     row = get_object_or_404(Poll, public_id=public_id)
     if slug == "power" and not row.is_single:
-        chart = figures.power_chart(figures.power_table(row, row.pairs.count()))
+        chart = figures.make_power_chart(figures.compute_power_table(row, row.pairs.count()))
         return respond_with_charts([chart], ending, f"{row.title}-{slug}")
     if row.status != Poll.Status.CLOSED:
         return HttpResponse(SEALED, status=403, content_type="text/plain; charset=utf-8")

@@ -50,7 +50,7 @@ def run_job(job_id: int, report: Callable[[dict[str, Any]], None] | None = None)
     if lease is None:
         return False
     lease.report = report
-    with logs.about(job=str(job_id)), lease:
+    with logs.note_context(job=str(job_id)), lease:
         log.info("%s begins, attempt %d, experiment %d", lease.job.kind, lease.job.attempt, lease.job.experiment_id)
         execute(lease)
     return True

@@ -76,7 +76,7 @@ def film_pending(
 ) -> dict[int, str]:
     """Film what `list_orders` gives for a folder, several times where some of it fails. Returns the last errors."""
     errors: dict[int, str] = {}
-    with scratch.temporary_folder("film") as folder:
+    with scratch.make_folder("film") as folder:
         for number in range(PASSES):
             with lease.beat_in_background():
                 orders = list_orders(folder)[:: -1 if number % 2 else 1]

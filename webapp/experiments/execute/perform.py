@@ -24,7 +24,7 @@ def perform(lease: Lease) -> None:
     request = lease.job.request
     assert request is not None
     candidates = find_candidates(request)
-    with scratch.temporary_folder("film") as folder:
+    with scratch.make_folder("film") as folder:
         policy = folder / "policy.pt"
         if not fetch_policy(request, policy):
             lease.fail(GONE.format(policy=request.payload["policy"]))

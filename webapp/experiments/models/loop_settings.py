@@ -126,7 +126,7 @@ class LanguageModel(models.Model):
         return self.api_key or (settings.API_KEY if self.base_url == settings.MODEL_BASE_URL else "")
 
 
-def model_field(help_text: str) -> models.ForeignKey[LanguageModel | None, LanguageModel | None]:
+def make_model_field(help_text: str) -> models.ForeignKey[LanguageModel | None, LanguageModel | None]:
     """A foreign key to a language model that protects it from deletion."""
     return models.ForeignKey(
         LanguageModel, null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text=help_text
@@ -178,9 +178,11 @@ class LoopSettings(models.Model):
         related_name="+",
         help_text="Who writes the rewards. Empty: the offline writer.",
     )
-    describer = model_field("Who puts differences into words; a cheaper model will do. Empty: the one that writes.")
-    judge_model = model_field("Who judges where a language model does. Empty: the one that writes.")
-    vision = model_field("Who looks at frames of the clips, for the methods that ask for that.")
+    describer = make_model_field(
+        "Who puts differences into words; a cheaper model will do. Empty: the one that writes."
+    )
+    judge_model = make_model_field("Who judges where a language model does. Empty: the one that writes.")
+    vision = make_model_field("Who looks at frames of the clips, for the methods that ask for that.")
     prompt_set = models.ForeignKey(
         PromptSet,
         verbose_name="prompts",

@@ -51,13 +51,13 @@ class Command(PrefineCommand):
         heartbeat.start()
         logs.CONTEXT["worker"].set(name)
         try:
-            status = work(kind, name)
+            status = take_work(kind, name)
         finally:
             heartbeat.stop()
         raise SystemExit(status)
 
 
-def work(kind: str, name: str) -> int:
+def take_work(kind: str, name: str) -> int:
     """Take work until told to end; returns the exit status.
 
     One process (solo): when the only process of a pool was killed, Celery took calls and never carried them out. Not

@@ -146,7 +146,7 @@ class Study(Spoken):
     @property
     def has_begun(self) -> bool:
         """Whether a participant other than a pilot has consented; from then on what people do cannot be changed."""
-        return self.participants.without_pilots().filter(consented_at__isnull=False).exists()
+        return self.participants.exclude_pilots().filter(consented_at__isnull=False).exists()
 
     def publish_consent(self, language: str = "") -> ConsentText:
         """Keep the text as it is now, because from here on somebody may have read it."""
@@ -184,7 +184,7 @@ class Arm(LoopSettings):
     @property
     def started(self) -> bool:
         """Whether a participant other than a pilot has consented; from then on the plan cannot be changed."""
-        people = self.study.participants.without_pilots().filter(consented_at__isnull=False)
+        people = self.study.participants.exclude_pilots().filter(consented_at__isnull=False)
         return self.assignments.filter(participant__in=people).exists()
 
 
@@ -262,7 +262,7 @@ class CompletionCode(models.Model):
 
 
 class ParticipantQuerySet(models.QuerySet["Participant"]):
-    def without_pilots(self) -> ParticipantQuerySet:
+    def exclude_pilots(self) -> ParticipantQuerySet:
         """The people who count: in quotas, balance, progress, results, retention numbers and exports."""
         return self.filter(pilot=False)
 
@@ -283,7 +283,7 @@ class Participant(Speaker):
     label = models.CharField(max_length=40, help_text="A pseudonym for exports, for example P07.")
     source = models.CharField(max_length=12, choices=Source, default=Source.LINK, editable=False)
     pilot = models.BooleanField(default=False, editable=False)
-    """Somebody who tries the study out, also as a draft; counted nowhere (ParticipantQuerySet.without_pilots)."""
+    """Somebody who tries the study out, also as a draft; counted nowhere (ParticipantQuerySet.exclude_pilots)."""
     timezone = models.CharField(max_length=64, blank=True, editable=False)
     """The time zone as the browser names it, for example Europe/Berlin."""
     consented_at = models.DateTimeField(null=True, editable=False)

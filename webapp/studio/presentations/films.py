@@ -36,12 +36,12 @@ def describe_last_wait(chooses: bool) -> Wait:
     if chooses:
         path = (*stages, (_("Your turn"), "now"))
         headline = _("Your favourites are being brought together")
-        return Wait(headline, 99, _("a moment left"), _("Your turn"), path, _unknown())
+        return Wait(headline, 99, _("a moment left"), _("Your turn"), path, _explain_unknown())
     path = (*stages, (_("Your turn"), "done"))
-    return Wait(_("That was the last round"), 99, _("a moment left"), _("Done"), path, _unknown())
+    return Wait(_("That was the last round"), 99, _("a moment left"), _("Done"), path, _explain_unknown())
 
 
-def _unknown(robots: int = 2) -> str:
+def _explain_unknown(robots: int = 2) -> str:
     if robots == 1:
         return _("we can say how long when it has practised a little")
     return _("we can say how long when they have practised a little")
@@ -69,7 +69,7 @@ def describe_wait(now: Progress, k: int) -> Wait:
     if now.late_reason == "held up":
         headline = _(HELD_UP)
     left = describe_wait_left(now)
-    return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), _unknown(robots))
+    return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), _explain_unknown(robots))
 
 
 def _describe_writing(iteration: int, robots: int) -> str:

@@ -119,7 +119,7 @@ def _draw(one: Distribution) -> Chart:
 def _list_people(study: Study, questionnaires: list[Questionnaire]) -> list[tuple[Participant, list[int]]]:
     """Participants who have begun, with how often each has answered each questionnaire."""
     counts = Counter(find_responses(study).values_list("participant", "questionnaire"))
-    people = study.participants.without_pilots().exclude(consented_at=None).filter(deleted_at=None).order_by("label")
+    people = study.participants.exclude_pilots().exclude(consented_at=None).filter(deleted_at=None).order_by("label")
     return [(person, [counts[person.pk, row.pk] for row in questionnaires]) for person in people]
 
 
