@@ -219,7 +219,8 @@ def find_negative(rng: random.Random, seen: Mapping[str, Outcome], pick: Pick, n
     """The judge's worst, or with "uniform" one of all but the positive; none where the judge could not name any."""
     if negative == "uniform":
         rest = [outcome for name, outcome in seen.items() if name != pick.best]
-        return rng.choice(rest) if rest else None
+        drawn = rng.choice(rest) if rest else None
+        return None if pick.undecided else drawn
     return outcome_named(dict(seen), pick.worst) if pick.worst and not pick.undecided else None
 
 

@@ -9,7 +9,7 @@ import pytest
 from llm.errors import MethodError
 from llm.forms import find_form
 from llm.messages import format_trace
-from llm.methods.scaling import choose_by_vote, choose_by_vote_and_model, read_groups
+from llm.methods.scaling import choose_by_vote, choose_by_vote_and_model, find_negative, read_groups
 from llm.records import Ask, Candidate, Choose, Judge, Outcome, Pick, Problem, Train, Write
 from llm.replay import Finished, Saved
 from tests.llm.experiment import PROBLEM, Experiment, prompts, train
@@ -249,6 +249,13 @@ def test_a_uniform_negative_is_any_but_the_positive():
         if drawn == {True, False}:
             break
     assert drawn == {True, False}
+
+
+@pytest.mark.parametrize("negative", ["judge", "uniform"])
+def test_a_judge_who_names_nobody_gives_no_negative(negative):
+    seen = {name: Outcome(Candidate(name, ""), True) for name in ("1-1", "1-2", "1-3")}
+    drawn = Pick("1-1", "1-2", undecided="equal")
+    assert find_negative(random.Random(0), seen, drawn, negative) is None
 
 
 @pytest.mark.parametrize(("reasons", "told"), [(True, ["", "limps at 1", "limps at 2"]), (False, ["", "", ""])])

@@ -1,5 +1,6 @@
 """Controls in batches: the same methods, judges and seeds as on the site, and a file that holds the experiments."""
 
+import re
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from webapp.experiments.models import Experiment
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "benchmarks.md").read_text()
+WORDS = " ".join(PAGE.split())
 
 
 class MadeUp(Trainings):
@@ -113,33 +116,52 @@ def test_a_file_of_experiments_is_counted_without_training(options, tmp_path, mo
         controls.read_rows(file, options)
 
 
+def read_limits(parts: list[str]) -> tuple[float, float]:
+    """The noise floor of the contrasts, and what the plan can see."""
+    (floor,) = {float(part.splitlines()[-1].split("|")[7]) for part in parts if part.startswith("| difference")}
+    (seen,) = (re.search(r": (\S+) \(.*in eight of ten", part) for part in parts if part.startswith("With "))
+    assert seen
+    return floor, float(seen[1])
+
+
 def test_the_documented_figures_are_those_of_the_documented_file(options):
-    page = (ROOT / "docs" / "benchmarks.md").read_text()
     options.budget, options.experiments, options.iterations, options.worlds = 18, 10, 25, 16
     rows = controls.read_rows(ROOT / "docs" / "comparisons" / "controls-cartpole.csv", options)
     arms = [line.split(" | ", 1)[1] for line in controls.render_arms(rows).splitlines()[2:]]
-    assert len(arms) == 9 and all(cells in page for cells in arms if "- |" not in cells)
+    assert len(arms) == 9 and all(cells in PAGE for cells in arms if "- |" not in cells)
+    limits = {}
     for by in controls.COUNTED:
         options.by = by
-        claims = [part.splitlines() for part in controls.describe(controls.build_plan(options), rows, by)]
+        parts = list(controls.describe(controls.build_plan(options), rows, by))
+        limits[by] = read_limits(parts)
+        claims = [part.splitlines() for part in parts]
         claims = [lines[-1].split("|")[1:6] for lines in claims if lines[0].startswith("| difference")]
         assert len(claims) == 5
         for difference, interval, _, _, p in claims:
             low, _, high = interval.split()
             said = f"{float(difference):.0f} ({float(low):.0f} to {float(high):.0f}), {float(p):.3f}"
-            assert said in page, f"{by}: {said}"
+            assert said in PAGE, f"{by}: {said}"
+    (score, least), (ts, _), (last, least_last) = (limits[by] for by in controls.COUNTED)
+    assert f"A/A pairs: {score:.0f} for the score, {ts:.0f} for the TS, {last:.0f} for the last round" in WORDS
+    assert f"only differences of {least:.0f} steps of score, and of {least_last:.0f} of the last round" in WORDS
 
 
 @pytest.mark.parametrize(("name", "experiments", "seed"), [("traces", 10, 0), ("traces-again", 30, 100)])
 def test_the_documented_figures_of_traces_are_those_of_their_files(options, name, experiments, seed):
-    page = (ROOT / "docs" / "benchmarks.md").read_text()
     options.methods, options.controls, options.by = ["icpl", "icpl_wo_rt", "icpl_wo_rtd"], ["aa"], "last_round"
     options.budget, options.iterations, options.worlds = 30, 12, 16
     options.experiments, options.seed = experiments, seed
     rows = controls.read_rows(ROOT / "docs" / "comparisons" / f"controls-cartpole-{name}.csv", options)
-    claims = [part.splitlines() for part in controls.describe(controls.build_plan(options), rows, options.by)]
-    claims = [lines[-1].split("|")[1:6] for lines in claims if lines[0].startswith("| difference")]
+    for row in controls.render_arms(rows).splitlines()[2:]:
+        _, arm, *_, last, _ = row.split("|")
+        line = next(line for line in PAGE.splitlines() if line.startswith(f"|{arm}") and line.count("|") == 4)
+        assert line.split("|")[2 if name == "traces" else 3] == last
+    parts = list(controls.describe(controls.build_plan(options), rows, options.by))
+    floor, least = read_limits(parts)
+    assert re.search(rf"A/A pairs: {floor:.0f} and|A/A pairs: \d+ and {floor:.0f} steps", WORDS)
+    assert name == "traces" or f"Differences of {least:.0f} steps would be seen" in WORDS
+    claims = [lines[-1].split("|")[1:6] for part in parts if (lines := part.splitlines())[0].startswith("| difference")]
     assert len(claims) == 2
     for difference, interval, _, _, p in claims:
         low, _, high = interval.split()
-        assert f"{float(difference):.1f} ({float(low):.1f} to {float(high):.1f}), {float(p):.3f}" in page
+        assert f"{float(difference):.1f} ({float(low):.1f} to {float(high):.1f}), {float(p):.3f}" in PAGE

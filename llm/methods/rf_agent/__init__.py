@@ -173,6 +173,6 @@ METHODS = (
         options=(*_OPTIONS, Option("reasons", True, "Show the model what a person wrote about the picks.")),
         rounds=rounds,
         chooses=False,
-        revision=2,
+        revision=3,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from llm.messages import chat, format_context, format_problem, format_trace, number
 from llm.methods.rf_agent import tree
@@ -80,17 +81,14 @@ PLAIN = Action("plain", "rf_plain", "improve the parent", show_parent)
 """What takes the place of the actions that an ablation leaves out."""
 EXPANSION = (STRUCTURE, STRUCTURE, PARAMETERS, PARAMETERS, CROSSOVER, CROSSOVER, PATH, DIFFERENT)
 
+KINDS = ("mutation", "crossover", "reasoning", "different")
 SETS = {
-    "all": ("mutation", "crossover", "reasoning", "different"),
-    "mutation": ("mutation",),
-    "mutation+crossover": ("mutation", "crossover"),
-    "mutation+reasoning": ("mutation", "reasoning"),
-    "crossover+reasoning": ("crossover", "reasoning"),
-    "mutation+crossover+reasoning": ("mutation", "crossover", "reasoning"),
-    "none": (),
+    "+".join(kept) if 0 < len(kept) < len(KINDS) else "all" if kept else "none": kept
+    for count in range(len(KINDS), -1, -1)
+    for kept in combinations(KINDS, count)
 }
-"""The published ablation: which kinds an expansion keeps. The children of the others are written from their parent
-alone, so that there are as many.
+"""The ablations: which kinds an expansion keeps. The children of the others are written from their parent alone, so
+that there are as many. Without one kind, without all, and the sets that the paper prints.
 """
 
 

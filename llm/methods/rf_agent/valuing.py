@@ -47,7 +47,7 @@ class ByJudge:
     """F is the Bradley-Terry strength from best and worst picks of all rounds.
 
     From the second round on the judge also sees the incumbent, the best of the round before: it ties the rounds to one
-    scale, and makes the last round's best the best of all.
+    scale, and makes the last round's best the best of all. Where the judge names nobody, the incumbent stays.
     """
 
     reasons: bool
@@ -61,7 +61,9 @@ class ByJudge:
         if any(outcome is not self.incumbent for outcome in shown):
             pick = yield Judge(iteration, shown)
             seen = {o.candidate.id: o for o in shown}
-            self.incumbent = outcome_named(seen, pick.best)
+            best = outcome_named(seen, pick.best)
+            if self.incumbent is None or not pick.undecided:  # a drawn one takes nobody's place
+                self.incumbent = best
             self.seen += comparisons(pick, pick.saw(seen))
             self.add_verdicts(root, iteration, pick.saw(seen), pick)
         nodes = list(root.below())

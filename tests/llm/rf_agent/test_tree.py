@@ -34,6 +34,14 @@ def test_a_prompt_shows_nodes_from_the_oldest_on():
     assert [(s.title[-1], s.node.id) for s in shown] == [("1", "1-2"), ("2", "1-10"), ("3", "2-1")]
 
 
+@pytest.mark.parametrize("kind", actions.KINDS)
+def test_each_kind_of_action_can_be_replaced_alone(kind):
+    kept = "+".join(other for other in actions.KINDS if other != kind)
+    expected = [actions.PLAIN if action.kind == kind else action for action in actions.EXPANSION]
+    assert list(actions.expansion(kept)) == expected
+    assert {*actions.expansion("none")} == {actions.PLAIN} and actions.expansion("all") == actions.EXPANSION
+
+
 def test_lambda_falls_linearly_to_nothing():
     assert [round(tree.exploration(spent, 80), 6) for spent in (0, 20, 40, 60, 80, 88)] == [0.4, 0.3, 0.2, 0.1, 0, 0]
 

@@ -60,3 +60,14 @@ def test_where_nothing_new_was_trained_nobody_is_asked():
     assert {name: node.score for name, node in nodes.items()} == before
     (verdict,) = nodes["1-1"].verdicts
     assert "Judged best of itself and 1 others in round 1." in verdict and "it hops" in verdict
+
+
+@pytest.mark.parametrize("undecided", ["equal", "skip"])
+def test_what_was_drawn_where_the_judge_named_nobody_takes_no_incumbents_place(undecided):
+    value, root = ByJudge(reasons=True), Node()
+    first, second = [outcome("1-1"), outcome("1-2")], [outcome("2-1"), outcome("2-2")]
+    grown(root, *first)
+    scored(value, root, 1, first, Pick("1-2", "1-1"))
+    grown(root, *second)
+    scored(value, root, 2, second, Pick("2-1", "2-2", undecided=undecided))
+    assert value.winner(root) == "1-2"
