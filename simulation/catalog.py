@@ -25,10 +25,10 @@ OWN_FILES = ("observations.py", "task.py", "reference.py")
 """What a task outside this repository has beside its info.py and its model."""
 PRESETS = {
     "quick": "Quick: PPO, two CPU cores",
-    "long": "Long: PPO, two CPU cores, some minutes for each policy",
+    "long": "Long: PPO, minutes for each policy",
     "paper": "Paper: PPO, the published settings",
-    "quick-sac": "Quick with SAC: two CPU cores, small tasks",
-    "paper-sac": "Paper with SAC: the published settings of RDA",
+    "quick-sac": "Quick with SAC: small tasks",
+    "paper-sac": "Paper with SAC: settings of RDA",
 }
 """Every preset's name and title; not every task has every one."""
 ALGORITHMS = ("ppo", "sac")

@@ -160,6 +160,7 @@ def test_people_are_offered_as_judges_to_experiments_of_studies_alone(staff):
     assert "human" in list_judges(instance=rows.participant().experiment)
     page = staff.get(reverse("admin:experiments_experiment_add")).content.decode()
     assert "data-refused=" in page and '<option value="human"' not in page
+    assert ">Offline writer (no language model)</option>" in page
 
 
 def test_an_empty_seed_counts_up_among_equal_experiments(staff):

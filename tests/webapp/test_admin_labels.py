@@ -8,7 +8,9 @@ from django.contrib import admin
 from django.contrib.admin.utils import label_for_field
 from django.contrib.auth.models import User
 
+from webapp.accounts.roles import Role
 from webapp.bench import admin as forms  # noqa: F401 (each registers its models)
+from webapp.studies.models import Arm, Questionnaire
 
 ABBREVIATIONS = ("API", "FTS", "JSON", "NaN", "RTS", "SHA-256", "TS", "URL", "US", "UTC", "UUID")
 MACHINE_WORDS = {"cancel", "iteration", "payload", "ptr", "rings", "rung", "sha256", "strikes", "uid", "url", "uuid"}
@@ -38,6 +40,14 @@ def test_labels_are_no_machine_words():
     assert {
         (page.model.__name__, label) for page in pages for label in list_labels(page) if not is_plain(label)
     } == set()
+
+
+def test_choices_fit_into_the_box_of_a_phone():
+    """About 38 letters; the words of a vote's plan are longer, and end with dots there."""
+    fields = [field for page in admin.site._registry.values() for field in page.model._meta.fields if field.editable]
+    fields += [Arm._meta.get_field("preset"), Questionnaire._meta.get_field("placement")]
+    titles = {str(title) for field in fields for _, title in field.choices or ()} | {*Role.labels}
+    assert len(titles) > 30 and [title for title in titles if len(title) > 38] == []
 
 
 def test_a_button_for_another_row_names_it_as_in_a_sentence(rf):

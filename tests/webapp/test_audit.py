@@ -13,7 +13,7 @@ from tests.webapp import bench_rows, poll_rows, rows
 from webapp.audit import chain, record
 from webapp.audit.models import AppendOnly, Entry, Head
 from webapp.comparisons.models import Comparison
-from webapp.experiments.models import Clip
+from webapp.experiments.models import Clip, Experiment
 from webapp.studies.models import Participant
 from webapp.votes import lifecycle
 
@@ -285,6 +285,14 @@ def test_reading_filtering_and_taking_it_along(client, staff):
     assert len(csv) == 2 and ",'=HYPERLINK(1)," in csv[1]
     assert Entry.objects.get(action="downloaded").detail == {"file": "audit.csv", "filters": {"actor": "bob"}}
     assert Entry.objects.get(action="downloaded").number  # told of itself, and chained
+
+
+def test_what_it_was_done_to_is_called_as_people_call_it(client, staff):
+    record("eve", "changed", Experiment.objects.create(name="first", task="Cartpole").iterations.create(number=1))
+    record("eve", "changed", None)
+    page = client.get(reverse("audit:index"), {"q": "round"})
+    assert [row.target_type for row, _ in page.context["rows"]] == ["experiments.iteration"]
+    assert "<small>round</small>" in page.content.decode()
 
 
 def test_details_are_read_without_brackets_and_quotes(client, staff):

@@ -53,7 +53,7 @@ def check(**settings: Any) -> str:
         ({}, ""),
         ({"method": "pebble", "preset": "quick-sac"}, ""),
         ({"preset": "quick-sac"}, "preset: PrefPPO trains with PPO: choose “Quick: PPO, two CPU cores” or “Paper: PPO"),
-        ({"method": "pebble"}, "preset: PEBBLE trains with SAC: choose “Quick with SAC: two CPU cores, small tasks”"),
+        ({"method": "pebble"}, "preset: PEBBLE trains with SAC: choose “Quick with SAC: small tasks”"),
         ({"method": "surf", "task": "Ant"}, "preset: SURF trains with SAC: choose “Paper with SAC"),
         ({"judge": "model"}, "judge: A language model does not answer the pairs of PrefPPO"),
         ({"judge": "human"}, ""),
@@ -72,7 +72,7 @@ def test_settings_that_cannot_learn_from_pairs_are_refused(chosen: dict[str, Any
 def test_the_form_says_which_settings_a_method_needs(staff: Client) -> None:
     add, values = reverse("admin:experiments_experiment_add"), {"task": "Cartpole", "method": "pebble", "k": 1, "n": 1}
     page = html(staff.post(add, experiment_form(**values)))
-    assert "PEBBLE trains with SAC: choose “Quick with SAC: two CPU cores, small tasks”" in page
+    assert "PEBBLE trains with SAC: choose “Quick with SAC: small tasks”" in page
     assert not Experiment.objects.exists()
     assert staff.post(add, experiment_form(**values, preset="quick-sac")).status_code == 302
     assert Experiment.objects.get().model is None

@@ -192,6 +192,7 @@ def test_answers_are_drawn_without_pilots(staff, study):
     address = reverse("bench:questionnaire_results", args=[study.pk])
     page = staff.get(address).content.decode()
     assert "answered 1 time" in page and "&lt;b&gt;Pilot" in page and page.count("<figure") == 6
+    assert page.count("Before the first round") == 2  # one of two with the same title is told by it
     drawn = staff.get(reverse("bench:questionnaire_figure", args=[study.pk, "job", "csv"])).content.decode()
     assert "Other" in drawn
     response.participant.pilot = True

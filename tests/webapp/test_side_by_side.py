@@ -46,10 +46,13 @@ HARMLESS = {
     ("studies", "0025_rounds"),
     ("experiments", "0031_labels"),
     ("votes", "0010_labels"),
+    ("experiments", "0032_shorter_choices"),
+    ("studies", "0026_shorter_choices"),
+    ("votes", "0011_words"),
 }
 """Migrations with which older processes read and write as before: one adds to rows what pages do without, one lets a
 request have several notices, where older processes write one, one proposes another number of experiments, one
-constrains rows that they do not write, four call fields otherwise on pages.
+constrains rows that they do not write, seven call fields or choices otherwise on pages.
 """
 
 TRAINING = 480

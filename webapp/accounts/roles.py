@@ -20,9 +20,9 @@ reach people.
 
 
 class Role(models.TextChoices):
-    VIEWER = "viewer", "Viewer: reads the bench, changes nothing"
-    EXPERIMENTER = "experimenter", "Experimenter: sets up studies, experiments and votes"
-    ADMINISTRATOR = "administrator", "Administrator: everything, with accounts, API keys and the audit log"
+    VIEWER = "viewer", "Viewer"
+    EXPERIMENTER = "experimenter", "Experimenter"
+    ADMINISTRATOR = "administrator", "Administrator"
 
 
 @dataclass(frozen=True)

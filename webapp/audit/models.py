@@ -7,6 +7,7 @@ import json
 from datetime import UTC
 from typing import Any, NoReturn
 
+from django.apps import apps
 from django.db import models
 from django.utils import timezone
 
@@ -50,6 +51,11 @@ class Entry(models.Model):
     def __str__(self) -> str:
         return f"{self.actor}: {self.action} {self.target_label}".strip()
 
+    @property
+    def target_kind(self) -> str:
+        """What people call a row of this type; the stored name where the table is gone."""
+        return name_kinds().get(self.target_type, self.target_type)
+
     def save(self, *args: Any, **kwargs: Any) -> None:
         if self.pk is not None:
             raise AppendOnly("Rows of the audit log are never changed.")
@@ -63,6 +69,11 @@ class Entry(models.Model):
         fields = [self.actor, self.action, self.target_type, self.target_id, self.target_label]
         content = [number, previous, self.created_at.astimezone(UTC).isoformat(), *fields, self.detail]
         return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def name_kinds() -> dict[str, str]:
+    """By `target_type`, what people call such a row."""
+    return {model._meta.label_lower: str(model._meta.verbose_name) for model in apps.get_models()}
 
 
 class Head(models.Model):

@@ -13,7 +13,7 @@ from llm.methods import OFFERED
 from simulation import catalog
 from webapp.bench.form_fields import set_choices
 from webapp.bench.option_fields import OptionsField, describe_method_options, describe_methods
-from webapp.experiments.models import LoopSettings
+from webapp.experiments.models import LanguageModel, LoopSettings
 from webapp.experiments.models.loop_settings import find_refused
 from webapp.problems import lookup
 from webapp.problems.media import get_medium
@@ -33,11 +33,12 @@ class LoopForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         if "method" in self.fields:
             set_choices(self, "method", [(method.name, method.title) for method in OFFERED.values()])
+        for name, words in (("model", LanguageModel.Kind.OFFLINE.label), ("prompt_set", "As installed")):
+            field = self.fields.get(name)
+            if isinstance(field, forms.ModelChoiceField):
+                field.empty_label = str(words)
         if "prompt_set" in self.fields:
-            field = self.fields["prompt_set"]
-            assert isinstance(field, forms.ModelChoiceField)
-            field.empty_label = "As installed"
-            field.help_text = format_html(PROMPTS_HELP, reverse("archive:prompts"))
+            self.fields["prompt_set"].help_text = format_html(PROMPTS_HELP, reverse("archive:prompts"))
         if "task" in self.fields:
             set_choices(self, "task", lookup.group_choices())
             refusing = {"method", "judge", "training_start"}

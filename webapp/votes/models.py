@@ -65,8 +65,8 @@ class Poll(Spoken):
         "evaluators (N)",
         default=20,
         validators=[MinValueValidator(1), MaxValueValidator(5000)],
-        help_text="The poll closes by itself when this many people have answered every pair. 20 as published; see the "
-        "power table on the poll's page.",
+        help_text="The vote closes by itself when this many people have answered every pair. 20 as published; see the "
+        "power table on the vote's page.",
     )
     allow_tie = models.BooleanField(
         "offer “no difference”",
@@ -94,7 +94,7 @@ class Poll(Spoken):
         "significance level",
         default=0.05,
         validators=[MinValueValidator(0.0001), MaxValueValidator(0.2)],
-        help_text="Of the whole poll: with several pairs the correction below keeps it. 0.05 is usual.",
+        help_text="Of the whole vote: with several pairs the correction below keeps it. 0.05 is usual.",
     )
     correction = models.CharField(
         max_length=10,

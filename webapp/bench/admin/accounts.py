@@ -26,7 +26,12 @@ admin.site.unregister([Group, User, TOTPDevice, StaticDevice])  # keys and codes
 class RoleFields(forms.Form):
     """The role of an account; its flags and groups are set when the account is saved."""
 
-    role = forms.ChoiceField(choices=roles.Role.choices, initial=roles.Role.VIEWER)
+    role = forms.ChoiceField(
+        choices=roles.Role.choices,
+        initial=roles.Role.VIEWER,
+        help_text="Viewers read the bench and change nothing. Experimenters set up studies, experiments and votes. "
+        "Administrators may do everything, with accounts, API keys and the audit log.",
+    )
     extra_rights = forms.MultipleChoiceField(
         required=False,
         label="Also may",
@@ -81,7 +86,7 @@ class StaffAdmin(BenchAdmin, UserAdmin):
 
     @admin.display(description="role")
     def role(self, user: User) -> str:
-        return roles.get_role(user).label.partition(":")[0]
+        return roles.get_role(user).label
 
     @admin.display(description="two-factor", boolean=True)
     def two_factor(self, user: User) -> bool:

@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from webapp.audit import chain, record
-from webapp.audit.models import Entry, Head
+from webapp.audit.models import Entry, Head, name_kinds
 from webapp.base.csv_cells import format_table
 from webapp.base.http import HtmxHttpRequest, strip_nul
 
@@ -39,7 +39,8 @@ def filter_entries(parameters: QueryDict) -> QuerySet[Entry]:
     if action := strip_nul(parameters.get("action", "")):
         rows = rows.filter(action=action)
     if words := strip_nul(parameters.get("q", "").strip()):
-        rows = rows.filter(Q(target_label__icontains=words) | Q(target_type__icontains=words))
+        kinds = [kind for kind, name in name_kinds().items() if words.lower() in f"{kind} {name}".lower()]
+        rows = rows.filter(Q(target_label__icontains=words) | Q(target_type__in=kinds))
     if day := _parse_day(parameters.get("since", "")):
         rows = rows.filter(created_at__gte=day)
     if day := _parse_day(parameters.get("until", "")):

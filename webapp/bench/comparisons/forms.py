@@ -50,16 +50,13 @@ def list_method_choices(kind: str) -> list[tuple[str, str]]:
 
 
 def list_preset_choices() -> list[tuple[str, str]]:
-    """Presets of the tasks above; the title says which tasks have one that not all of them have."""
+    """Presets of the tasks above; the title says how many tasks have one that not all of them have."""
     tasks = {name: catalog.get_task(name).presets for name in list_robots()}
     found = []
     for preset, title in catalog.PRESETS.items():
         have = [name for name, presets in tasks.items() if preset in presets]
-        lack = [name for name in tasks if name not in have]
-        if have and lack:
-            title += f" (only {', '.join(have)})" if len(have) <= len(lack) else f" (not {', '.join(lack)})"
         if have:
-            found.append((preset, title))
+            found.append((preset, title if len(have) == len(tasks) else f"{title} ({len(have)} of {len(tasks)} tasks)"))
     return found
 
 

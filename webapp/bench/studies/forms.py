@@ -115,7 +115,8 @@ class StudyForm(forms.ModelForm):
             "browser is a person.",
             "experiments_each": "1: people are compared between arms. As many as there are arms: everybody meets "
             "every arm, in balanced orders.",
-            "assignment": "By hand is for personal links: you choose when you add participants.",
+            "assignment": "Ties and seeded arms are drawn from the study's seed. By hand is for personal links: you "
+            "choose when you add participants.",
             "seed": "The n-th experiment of the study takes the n-th seed from here on, so that repetitions differ. "
             "Another number repeats the study with other random draws.",
         }

@@ -14,7 +14,6 @@ from webapp.problems import lookup
 from webapp.studies.models import Study
 from webapp.studies.starts import METHODS_FOR_PEOPLE, draft_arms
 
-OFFLINE_WRITER = "Offline writer (no language model)"
 DEFAULT_METHODS = ("icpl", "open_loop")
 
 
@@ -27,7 +26,7 @@ class StartForm(forms.Form):
         LanguageModel.objects.order_by("name"),
         label="Who writes the rewards",
         required=False,
-        empty_label=OFFLINE_WRITER,
+        empty_label=LanguageModel.Kind.OFFLINE.label,
     )
     method_fields: tuple[str, ...] = ("method",)
 

@@ -12,7 +12,6 @@ from django.forms.models import inlineformset_factory
 
 from webapp.bench.option_fields import OptionsField, describe_method_options
 from webapp.bench.studies.forms import ASSIGNMENT_FIELDS, ArmForm, ArmFormSet, StudyForm
-from webapp.bench.studies.start_forms import OFFLINE_WRITER
 from webapp.review.models import TrialPlan
 from webapp.studies.models import Arm, CompletionCode, Outcome, Question, Study
 from webapp.studies.starts import METHODS_FOR_PEOPLE
@@ -138,9 +137,6 @@ class WizardArmForm(ArmForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["options"].widget = forms.Textarea({"rows": 3})
-        model = self.fields["model"]
-        assert isinstance(model, forms.ModelChoiceField)
-        model.empty_label = OFFLINE_WRITER
 
 
 class WizardArms(ArmFormSet):

@@ -62,7 +62,7 @@ def method_choices() -> list[tuple[str, str]]:
 
 class LanguageModel(models.Model):
     class Kind(models.TextChoices):
-        OFFLINE = "offline", "Offline writer (built in, not a language model)"
+        OFFLINE = "offline", "Offline writer (no language model)"
         OPENAI = "openai", "OpenAI-compatible endpoint"
 
     name = models.CharField(max_length=80, unique=True)

@@ -59,7 +59,7 @@ class Command(BaseCommand):
                 consent_text=plan["consent_text"],
                 demonstration=True,
                 status=Study.Status.OPEN,
-                contact="the person who runs this site",
+                contact="Prefine's administrator",
                 thanks_text=THANKS,
             )
             arm = {name: plan[name] for name in ("task", "k", "n")}

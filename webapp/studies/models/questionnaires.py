@@ -26,13 +26,13 @@ class Questionnaire(models.Model):
     class Placement(models.TextChoices):
         BEFORE = "before", "Before the first round"
         ROUNDS = "rounds", "Between rounds"
-        EXPERIMENT = "experiment", "After the last round of each experiment"
+        EXPERIMENT = "experiment", "After each experiment"
         AFTER = "after", "At the end, before the debriefing"
 
     class Score(models.TextChoices):
         NONE = "", "None"
         SUS = "sus", "System Usability Scale, 0 to 100"
-        TLX = "tlx", "NASA-TLX without weights, 0 to 100"
+        TLX = "tlx", "NASA-TLX unweighted, 0 to 100"
         MEAN = "mean", "Mean of all scales and rows"
 
     study = models.ForeignKey("studies.Study", on_delete=models.CASCADE, related_name="questionnaires")

@@ -64,9 +64,9 @@ class Study(Spoken):
         CLOSED = "closed", "Closed: nobody new can begin"
 
     class Assigning(models.TextChoices):
-        BALANCED = "balanced", "Balanced: the arm with the fewest people, ties drawn from the seed"
-        SEEDED = "seeded", "Seeded: drawn from the seed for each person by themselves"
-        BY_HAND = "by hand", "By hand: on the page of each arm, before the person comes"
+        BALANCED = "balanced", "Balanced: the arm with fewest people"
+        SEEDED = "seeded", "Seeded: drawn for each person"
+        BY_HAND = "by hand", "By hand: before the person comes"
 
     title = models.CharField(max_length=120, help_text="Participants see it on the consent page.")
     description = models.TextField(blank=True)

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from webapp.base.charts import Chart, Series
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.chart_html import draw_figure, respond_with_charts
+from webapp.bench.studies.questionnaires.views import describe_moment
 from webapp.studies.models import Participant, Study
 from webapp.studies.models.questionnaires import Answer, Item, Questionnaire, Response
 from webapp.studies.questionnaires.kind import Distribution
@@ -27,6 +28,7 @@ LONGEST_LABEL = 28
 @dataclass(frozen=True)
 class Summary:
     questionnaire: Questionnaire
+    when: str
     people: int
     responses: int
     figures: list[SafeString]
@@ -51,7 +53,6 @@ def show(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     context = {
         "study": study,
         "summaries": [_summarize(row) for row in questionnaires],
-        "questionnaires": questionnaires,
         "people": _list_people(study, questionnaires),
     }
     return render(request, "bench/questionnaires/answers.html", context)
@@ -69,6 +70,7 @@ def _summarize(row: Questionnaire) -> Summary:
     typed = [(item, KINDS[item.kind].list_texts(item, values[item.pk])) for item in items]
     return Summary(
         questionnaire=row,
+        when=describe_moment(row),
         people=len({one.participant_id for one in responses}),
         responses=len(responses),
         figures=figures,
