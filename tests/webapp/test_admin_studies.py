@@ -150,9 +150,10 @@ def test_closing_tells_of_panels_that_nobody_new_completes(staff):
 def test_the_plan_stands_once_somebody_consented(staff):
     study = rows.participant().study
     form = study_form({"k": 9, "name": "renamed"}, study=study, title="renamed", seed=5)
-    staff.post(reverse("admin:studies_study_change", args=[study.pk]), form)
+    saved = staff.post(change(study), form)
     study.refresh_from_db()
     assert (study.title, study.seed) == ("renamed", rows.SEED)
+    assert saved.url == reverse("bench:study", args=[study.pk])  # from where one came
     assert (study.arms.get().name, study.arms.get().k) == ("renamed", 6)
 
 

@@ -46,6 +46,11 @@ def cast(client, someone, **choice):
     return client.post(f"/s/{someone.token}/vote/", {"screening": screening.token, **choice}, follow=True)
 
 
+def test_an_answer_of_headings_alone_is_shown(client):
+    shown = client.get(problem_rows.open_judgement(problem_rows.sum_problem(), ["# It is 5050", "# It is 5049"]))
+    assert b"<h4>It is 5050</h4>" in shown.content and b"<h4>It is 5049</h4>" in shown.content
+
+
 @pytest.mark.slow
 def test_a_person_judges_answers_to_the_end(client, settings):
     settings.UNDO_SECONDS = 0

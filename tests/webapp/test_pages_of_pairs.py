@@ -83,6 +83,7 @@ def test_the_experiments_page_counts_pairs_from_when_people_see_them() -> None:
     page = staff.get(address).text
     assert "</dt><dd>3</dd>" in page.partition("Pairs asked")[2][:80]
     assert "people answer" in page.partition('aria-current="step"')[2][:600]
+    assert "<small>waiting for answers</small>" in staff.get(reverse("bench:index")).text
 
 
 def test_the_waiting_page_speaks_of_one_robot(client: Client) -> None:

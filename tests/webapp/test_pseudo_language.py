@@ -178,7 +178,13 @@ CUT = """() => {
         const outside = left < -1 || right > innerWidth + 1;
         return one.scrollWidth > one.clientWidth + 1 || (outside && !one.closest(".grid"));
     });
-    return [...wide, ...cut.map((one) => one.textContent.trim())];
+    const formula = document.body.appendChild(document.createElement("span"));
+    formula.className = "math";
+    const { direction, unicodeBidi } = getComputedStyle(formula);
+    formula.remove();
+    const isTurned = document.dir === "rtl" && `${direction} ${unicodeBidi}` !== "ltr isolate";
+    const turned = isTurned ? ["formulas are turned"] : [];
+    return [...wide, ...turned, ...cut.map((one) => one.textContent.trim())];
 }"""
 
 

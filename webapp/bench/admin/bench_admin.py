@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.admin.helpers import InlineAdminFormSet
 from django.db import models
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -32,6 +32,9 @@ FIELDS: dict[Any, dict[str, Any]] = {
 """Browsers have calendars and clocks of their own, in the language and the colours of the person."""
 SCRIPTS = ("vendor/jquery/jquery.min.js", "jquery.init.js", "admin/RelatedObjectLookups.js", "actions.js")
 """Those of Django that these pages use: its calendar and what fills in one field from another are left out."""
+
+STAYING = {"_continue", "_addanother", "_popup"}
+"""Buttons and forms after which Django knows where to go."""
 
 
 class NewestFilter(admin.RelatedFieldListFilter):
@@ -85,6 +88,29 @@ class BenchAdmin(admin.ModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {"tools": self.list_tools(request), **(extra_context or {})})
+
+
+class OwnPageAdmin(BenchAdmin):
+    """Of rows that have a page on the bench: *Save* leads to it, where one came from."""
+
+    added = ""
+    """What is said of a new row behind its name."""
+
+    def find_page(self, obj: Any) -> str:
+        raise NotImplementedError
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        if not STAYING.isdisjoint(request.POST):
+            return super().response_add(request, obj, post_url_continue)
+        if self.added:
+            self.message_user(request, f"{obj} {self.added}", messages.SUCCESS)
+        return HttpResponseRedirect(self.find_page(obj))
+
+    def response_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        if not STAYING.isdisjoint(request.POST):
+            return super().response_change(request, obj)
+        self.message_user(request, f"{obj} is saved.", messages.SUCCESS)
+        return HttpResponseRedirect(self.find_page(obj))
 
 
 def render_state(kind: str, words: str) -> SafeString:

@@ -9,12 +9,12 @@ from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from webapp.bench.admin.bench_admin import BenchAdmin, render_state
+from webapp.bench.admin.bench_admin import BenchAdmin, OwnPageAdmin, render_state
 from webapp.bench.form_fields import set_choices
 from webapp.bench.loop_form import LoopForm
 from webapp.bench.option_fields import OptionsField, describe_judge_options
@@ -67,7 +67,7 @@ class ExperimentForm(LoopForm):
 
 
 @admin.register(Experiment)
-class ExperimentAdmin(BenchAdmin):
+class ExperimentAdmin(OwnPageAdmin):
     form = ExperimentForm
     fieldsets = [
         (None, {"fields": ["name"]}),
@@ -132,10 +132,8 @@ class ExperimentAdmin(BenchAdmin):
         kwargs["extra_context"] = {"live_url": live_url} | (kwargs.get("extra_context") or {})
         return super().change_view(request, object_id, *args, **kwargs)
 
-    def response_add(self, request: HttpRequest, obj: Experiment, post_url_continue: str | None = None) -> HttpResponse:
-        if "_continue" in request.POST or "_addanother" in request.POST or "_popup" in request.POST:
-            return super().response_add(request, obj, post_url_continue)
-        return HttpResponseRedirect(reverse("bench:experiment", args=[obj.public_id]))
+    def find_page(self, obj: Experiment) -> str:
+        return reverse("bench:experiment", args=[obj.public_id])
 
     @admin.action(description="Start")
     def start(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from webapp.audit import record
-from webapp.bench.admin.bench_admin import BenchAdmin, render_state
+from webapp.bench.admin.bench_admin import BenchAdmin, OwnPageAdmin, render_state
 from webapp.bench.admin.loop_rows import ReadOnlyAdmin
 from webapp.bench.studies.forms import ASSIGNMENT_FIELDS, ArmForm, ArmFormSet, AssignmentForm, StudyForm
 from webapp.studies import copying
@@ -85,7 +85,7 @@ class CompletionCodeInline(admin.StackedInline):
 
 
 @admin.register(Study)
-class StudyAdmin(BenchAdmin):
+class StudyAdmin(OwnPageAdmin):
     form = StudyForm
     fieldsets = [
         (None, {"fields": ["title", "contact", "description"]}),
@@ -131,6 +131,7 @@ class StudyAdmin(BenchAdmin):
     search_fields = ["title"]
     actions = ["copy_studies"]
     above_form = "admin/study_page.html"
+    added = "is saved as a draft: no link works before you open it."
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
         """Participants are erased on the page of the study's data, so that it is recorded."""
@@ -165,12 +166,8 @@ class StudyAdmin(BenchAdmin):
         super().save_related(request, form, formsets, change)
         proposed.propose_texts(form.instance, form.texts_before)
 
-    def response_add(self, request: HttpRequest, obj: Study, post_url_continue: str | None = None) -> HttpResponse:
-        """Go to the study's own page, which says what is still to be done, and opens it."""
-        if "_addanother" in request.POST or "_popup" in request.POST:
-            return super().response_add(request, obj, post_url_continue)
-        self.message_user(request, f"{obj} is saved as a draft: no link works before you open it.", messages.SUCCESS)
-        return HttpResponseRedirect(reverse("bench:study", args=[obj.pk]))
+    def find_page(self, obj: Study) -> str:
+        return reverse("bench:study", args=[obj.pk])
 
     @admin.action(description="Copy: the same plan and texts, nobody in it", permissions=["add"])
     def copy_studies(self, request: HttpRequest, queryset: QuerySet[Study]) -> None:

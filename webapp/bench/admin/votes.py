@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import F, Model, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from llm.methods import LOOKING_ON
-from webapp.bench.admin.bench_admin import BenchAdmin, render_state
+from webapp.bench.admin.bench_admin import OwnPageAdmin, render_state
 from webapp.experiments.models import Candidate, Clip, Experiment
 from webapp.problems import media
 from webapp.votes import problem_pairs, proposals
@@ -117,7 +117,7 @@ class PairInline(admin.StackedInline):
 
 
 @admin.register(Poll)
-class PollAdmin(BenchAdmin):
+class PollAdmin(OwnPageAdmin):
     fieldsets = [
         (None, {"fields": ["title", "contact"]}),
         ("What evaluators do", {"fields": ["question", "instructions", ("allow_tie", "ask_strength"), "repeats"]}),
@@ -137,6 +137,7 @@ class PollAdmin(BenchAdmin):
     list_filter = ["status"]
     search_fields = ["title"]
     above_form = "admin/vote_live.html"
+    added = "is saved as a draft: no link works before you open it."
 
     @admin.display(description="status", ordering="status")
     def state(self, poll: Poll) -> SafeString:
@@ -187,8 +188,5 @@ class PollAdmin(BenchAdmin):
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Poll]) -> None:
         queryset.filter(status=Poll.Status.DRAFT).delete()
 
-    def response_add(self, request: HttpRequest, obj: Poll, post_url_continue: str | None = None) -> HttpResponse:
-        if "_continue" in request.POST or "_addanother" in request.POST or "_popup" in request.POST:
-            return super().response_add(request, obj, post_url_continue)
-        self.message_user(request, f"{obj} is saved as a draft: no link works before you open it.", messages.SUCCESS)
-        return HttpResponseRedirect(obj.get_absolute_url())
+    def find_page(self, obj: Poll) -> str:
+        return obj.get_absolute_url()

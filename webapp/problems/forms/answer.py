@@ -26,7 +26,10 @@ def build_text(problem: Problem, tried: TriedSource) -> Text:
         for part in parts
         if part.text and part != named
     )
-    return Text(markdown.render_formula(get_final(problem, tried)), shown)
+    final = get_final(problem, tried)
+    if not final and not shown and parts:  # headings alone: they are all that there is to judge
+        shown = (Part(_("Introduction"), markdown.render_html(tried.source)),)
+    return Text(markdown.render_formula(final), shown)
 
 
 def get_final(problem: Problem, tried: TriedSource) -> str:
