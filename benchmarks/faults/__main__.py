@@ -62,11 +62,11 @@ def main() -> int:
     folder = make_folder()
     file = options.save or folder / "parts"
     done = read_parts(file)
-    options.kills -= sum(sum(part.kills.values()) for part in done)
+    options.killed = sum(sum(part.kills.values()) for part in done)
     options.scenarios = [name for name in options.scenarios if name not in [part.name for part in done]]
     print(f"seed {options.seed}", flush=True)
     try:
-        if options.kills > 0 or options.scenarios:
+        if options.killed < options.kills or options.scenarios:
             play(folder, file, options)
     except BaseException:
         print(f"The logs of all processes: {folder / 'data' / 'log'}; the parts that ended: {file}", flush=True)
@@ -91,7 +91,7 @@ def play(folder: Path, file: Path, options: argparse.Namespace) -> None:
         draw = random.Random(options.seed)
         stage = Stage(site, Keeper(site, random.Random(options.seed)), {}, draw, folder, cable)
         run = Run(stage, file, f"Seed {options.seed}, {machine('django', 'uvicorn')}", options.seed)
-        asyncio.run(run.run(options.kills, options.scenarios))
+        asyncio.run(run.run(options.killed, options.kills, options.scenarios))
 
 
 if __name__ == "__main__":

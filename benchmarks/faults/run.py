@@ -41,18 +41,19 @@ class Run:
         self.killer: Killer | None = None
         self.cut_off = False
 
-    async def run(self, kills: int, scenarios: list[str]) -> None:
-        """Kill this many times, in parts of BATCH, then play the scenarios. Ctrl-C or SIGTERM leaves out what has not
-        begun, ends the kills, and lets people finish; a second one ends at once.
+    async def run(self, killed: int, kills: int, scenarios: list[str]) -> None:
+        """Kill until it was `kills` times, of which `killed` were before, in parts of BATCH, then play the scenarios.
+        Ctrl-C or SIGTERM leaves out what has not begun, ends the kills, and lets people finish; a second one ends at
+        once.
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, self.stop_soon)
-        groups = SPARE_GROUPS + kills
+        groups = SPARE_GROUPS + max(0, kills - killed)
         made = await asyncio.to_thread(self.site.run, [*ROWS, "make", str(PANEL * groups)])
         self.links = iter(json.loads(made))
         link = next(self.links)
         keeping = asyncio.create_task(self.stage.keeper.run())
-        for begun in range(0, kills, BATCH):
+        for begun in range(killed, kills, BATCH):
             if not self.cut_off:
                 draw = random.Random(f"{self.seed} {begun}")
                 count = min(BATCH, kills - begun)

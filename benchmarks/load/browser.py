@@ -98,5 +98,17 @@ class Browser:
                 self.cookies[cookie] = content
             headers[name.lower()] = value.strip()
         if "chunked" in headers.get("transfer-encoding", ""):
-            raise ValueError("an answer without a length")
-        return Answer(int(first.split()[1]), headers, await reader.readexactly(int(headers.get("content-length", 0))))
+            body = await _read_chunks(reader)
+        else:
+            body = await reader.readexactly(int(headers.get("content-length", 0)))
+        return Answer(int(first.split()[1]), headers, body)
+
+
+async def _read_chunks(reader: asyncio.StreamReader) -> bytes:
+    """The body of an answer that does not say its length, such as a clip's 503 (RFC 9112, section 7.1)."""
+    chunks = []
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        chunks.append(await reader.readexactly(size))
+        await reader.readexactly(2)
+    await reader.readuntil(b"\r\n")
+    return b"".join(chunks)
