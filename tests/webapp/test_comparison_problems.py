@@ -17,6 +17,7 @@ from webapp.experiments import loop
 from webapp.problems.models import Problem
 
 METHODS = ["scaling_batch_vote", "scaling_batch_score:k=3"]
+CLAIM = "Batch scaling, by score > Batch scaling, by vote"
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
@@ -30,7 +31,13 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     settings.DATA_DIR = tmp_path
     two_problems()
     with problem_rows.model({RIGHT: 0.3, WRONG: 0.7}) as (model, _):
-        given = {"tasks": ["sum", "sum-two"], "methods": METHODS, "experiments": 2, "model": model.name}
+        given = {
+            "tasks": ["sum", "sum-two"],
+            "methods": METHODS,
+            "experiments": 2,
+            "model": model.name,
+            "contrasts": [CLAIM],
+        }
         call_command("compare", **given, budget="candidates=3", out=tmp_path / "out")
         row = Comparison.objects.create(name="C", candidates=3, **{**given, "model": model})
     said = capsys.readouterr().out
@@ -45,12 +52,14 @@ def test_a_vote_and_the_score_over_two_problems(admin_client, tmp_path, capsys, 
     assert score.better.p == binomial_test(score.right - vote.right, score.right - vote.right)
     report = (tmp_path / "out" / "report.md").read_text()
     assert "## All problems" in report and "share of points" in report and "IsaacGym" not in report
+    assert "### 1. Batch scaling, by score scores higher than Batch scaling, by vote" in report, "by TS, over problems"
+    assert CLAIM in (tmp_path / "out" / "plan.json").read_text() and "(share of 1)" in report
     line = re.search(r"^\| Batch scaling, by vote \|[^|]*\| (\d)/4 \(", report, re.MULTILINE)
     assert line and int(line[1]) == vote.right
     assert (tmp_path / "out" / "curves-sum.svg").exists() and "Training preset" not in report
     assert overview.build_overview(row).accuracies == (vote, score)
     page = admin_client.get(f"/bench/comparisons/{row.public_id}/").content.decode()
-    assert "All problems" in page and f"{vote.right} of 4" in page
+    assert "Claims" in page and "All problems" in page and f"{vote.right} of 4" in page
 
 
 def test_a_budget_that_is_named_holds_for_what_has_begun_and_a_higher_one_goes_on(tmp_path, settings):

@@ -9,13 +9,12 @@ import pytest
 
 from tests.webapp.comparison_plans import METHODS, contrast_plan, plan_of
 from webapp.base.statistics.aggregates import estimate_noise_floor
-from webapp.comparisons import (
-    findings,
-)
+from webapp.comparisons import findings, plan_record, report
 from webapp.comparisons.arms import name_arms, parse_arm
 from webapp.comparisons.contrasts import Contrast, add_controls, parse_contrasts
 from webapp.comparisons.experiment_results import Result, Score
 from webapp.comparisons.plan import Plan
+from webapp.comparisons.plan_warnings import UNTESTED, list_warnings
 from webapp.comparisons.unread import find_unread
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db]
@@ -171,6 +170,18 @@ def test_tasks_are_put_together_by_their_normalised_scores() -> None:
     assert evidence.left_out == ("Cartpole",) and evidence.is_normalised
     assert [one.name for one in evidence.aggregates] == ["ICPL", "OpenLoop", "Human", "Sparse"]
     assert evidence.aggregates[0].interquartile_mean == 1.0 and evidence.aggregates[3].interquartile_mean == 0.0
+
+
+def test_without_retrainings_own_contrasts_are_tested_by_ts_where_tasks_can_be_put_together(tmp_path: Any) -> None:
+    own, tasks = "ICPL > OpenLoop", ("Cartpole", "Ant")
+    plan, usual = contrast_plan(own, retrain=0), contrast_plan(retrain=0)
+    assert plan.tests_contrasts and not usual.tests_contrasts, "a report tests every arm against the first in any case"
+    assert "### 1. ICPL scores higher than OpenLoop" in report.write_report(plan, tmp_path / "own").read_text()
+    assert [version.contrasts for version in plan_record.read_versions(tmp_path / "own")] == [(own,)]
+    assert "## Claims" not in report.write_report(usual, tmp_path / "usual").read_text()
+    several = contrast_plan(own, retrain=0, tasks=tasks)
+    assert not several.tests_contrasts and UNTESTED in list_warnings(several)
+    assert UNTESTED not in list_warnings(contrast_plan(own, tasks=tasks)) + list_warnings(plan)
 
 
 def test_power_says_what_a_plan_can_see() -> None:

@@ -92,6 +92,19 @@ class Plan:
         return ("; " if any("," in label for label in labels) else ", ").join(labels)
 
     @property
+    def asks_own(self) -> bool:
+        """Whether it has contrasts that are not every arm against the first, which a report tests in any case."""
+        return bool(self.contrasts) and set(self.contrasts) != set(parse_contrasts((), self.arms, self.candidates))
+
+    @property
+    def tests_contrasts(self) -> bool:
+        """Whether contrasts are tested: of scores, or its own ones of TS. Without retrainings there are no Human and
+        Sparse, by which several robots' tasks are put together.
+        """
+        alone = len(self.tasks) == 1 or not any(get_medium(task).filmed for task in self.tasks)
+        return bool(self.references) or (self.asks_own and alone)
+
+    @property
     def baseline(self) -> Arm:
         """The arm that the others are tested against."""
         return self.arms[0]

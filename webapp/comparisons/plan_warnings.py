@@ -14,11 +14,16 @@ from webapp.experiments import loop
 from webapp.experiments.models import Experiment, PromptSet
 from webapp.experiments.pair_sessions import warn_of_teacher
 
+UNTESTED = (
+    "No contrast is tested: without retrainings there are no Human and Sparse, by which several tasks are put together."
+)
+
 
 def list_warnings(plan: Plan) -> list[str]:
     """All of them. Raises ValueError for a task that is gone."""
     teachers = (warn_of_teacher(task, arm.method, arm.settings) for task in plan.tasks for arm in plan.arms)
-    return [*describe_equal_arms(plan), *filter(None, dict.fromkeys(teachers))]
+    untested = [UNTESTED] if plan.asks_own and not plan.tests_contrasts else []
+    return [*describe_equal_arms(plan), *filter(None, dict.fromkeys(teachers)), *untested]
 
 
 def describe_equal_arms(plan: Plan) -> list[str]:

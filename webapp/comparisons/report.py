@@ -93,7 +93,7 @@ def write_report(
     is as it is, where the folder has no record yet.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    versions = plan_record.fix(plan, folder, fixed_at or datetime.now(UTC)) if plan.retrain else []
+    versions = plan_record.fix(plan, folder, fixed_at or datetime.now(UTC)) if plan.tests_contrasts else []
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
     references = experiment_results.read_references(plan, elsewhere)
@@ -174,8 +174,8 @@ def _build_evidence_sections(
     versions: Sequence[plan_record.Version],
     results: Sequence[Result],
 ) -> list[str]:
-    """Claims and aggregates, of a comparison that retrains its winners."""
-    if evidence is None or not plan.retrain or not any(plan.references):
+    """Claims and aggregates, of a comparison that tests contrasts."""
+    if evidence is None or not plan.tests_contrasts:
         return []
     said = plan_record.describe_versions(versions, results)
     claims = build_claims(evidence, pictures) if evidence.findings else []

@@ -48,7 +48,7 @@ def build_charts(
 
 def build_evidence_charts(plan: Plan, evidence: Evidence) -> list[Chart]:
     """A figure for each contrast that has pairs, and the performance profile where tasks can be set side by side."""
-    if not plan.retrain:
+    if not plan.tests_contrasts:
         return []
     charts = [
         build_claim_chart(number, finding, evidence)

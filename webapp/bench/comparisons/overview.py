@@ -132,6 +132,10 @@ class ComparisonOverview:
     running_progress: progress.Progress | None
 
     @property
+    def tests_contrasts(self) -> bool:
+        return bool(self.evidence.findings) and self.comparison.plan.tests_contrasts
+
+    @property
     def evidence_charts(self) -> list[Chart]:
         return report_figures.build_evidence_charts(self.comparison.plan, self.evidence)
 

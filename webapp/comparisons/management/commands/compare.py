@@ -157,7 +157,7 @@ class Command(PrefineCommand):
             self.stdout.write("\n".join(estimate.describe(plan, self.elsewhere)))
         if options["plan"] or options["estimate"]:
             return
-        if plan.retrain:
+        if plan.tests_contrasts:
             plan_record.fix(plan, self.folder, timezone.now())
         if not options["report"]:
             row = self.list_on_bench(row)
@@ -264,7 +264,7 @@ def describe_contrasts(plan: Plan, elsewhere: Elsewhere) -> list[str]:
         for one in plan.contrasts
     }
     lines = [f"Contrast: {one.text}{mark}" for one, mark in marks.items()]
-    if not plan.retrain:
+    if not plan.tests_contrasts:
         return lines
     scores = experiment_results.group_scores(plan, experiment_results.read_results(plan, elsewhere))
     references = experiment_results.read_references(plan, elsewhere)
