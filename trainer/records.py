@@ -13,7 +13,8 @@ JOB_DIR/
                                  split.json and preset.json, with which the run began
   traces/<index>.csv             a row per interval that the RTS is the maximum over: samples, metric, episode_length,
                                  reward, reward/<component>; written at the end
-  preferences/<index>.csv        where a candidate learns from pairs: a row per session, its figures
+  preferences/<index>.csv        where a candidate learns from pairs: a row per session, its figures; beside it
+                                 <index>-points.csv: learned and true sums of some of its segments
   queries/, answers/             where others than a teacher answer its pairs: see trainer.preferences.exchange
   result.json                    TrainResult; its presence means that the run is over
   log.txt                        what the run printed

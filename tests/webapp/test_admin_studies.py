@@ -119,6 +119,12 @@ def test_what_must_be_confirmed_before_a_study_opens(staff):
     assert AuditEntry.objects.get(action="opened study").detail["confirmed"] == ["writer", "address"]
 
 
+def test_nobody_writes_in_arms_that_learn_from_pairs():
+    study = rows.study(status="draft")
+    study.arms.update(method="prefppo", k=1, n=1)
+    assert "writer" not in [caution.name for caution in preflight.list_cautions(study, "https://prefine.example.org")]
+
+
 @pytest.mark.parametrize(
     ("address", "names"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from contextlib import nullcontext
+from dataclasses import asdict
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -27,7 +28,7 @@ from webapp.base.store import store
 from webapp.experiments import headless, loop, repeating, run_folder
 from webapp.experiments import pair_sessions as session_pairs
 from webapp.experiments.execute.train import build_job, find_candidates, wait_for_answers
-from webapp.experiments.models import Clip, Experiment, Job, PairSession, Segment, SegmentPair
+from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, PairSession, Segment, SegmentPair
 from webapp.notices import notifier
 from webapp.notices.models import Address, Notice
 from webapp.review import pairs
@@ -296,6 +297,30 @@ def test_the_experiments_page_says_that_people_answer(client: Client) -> None:
     page = html(client.get(reverse("bench:experiment", args=[person.experiment.public_id])))
     assert "150 answers about pairs of segments of 2 s" in page and "people answer, in sessions" in page
     assert "waiting for people to answer pairs" in page and "simulated teacher" not in page
+
+
+def test_staff_see_the_films_of_the_pairs_that_were_asked(client: Client) -> None:
+    person = start_person()
+    experiment, asked = person.experiment, rows.open_pairs(person, pairs=2)
+    asked.pairs.filter(number=0).update(answer="second")
+    first = Iteration.objects.get_or_create(experiment=experiment, number=1)[0]
+    Candidate.objects.update_or_create(
+        iteration=first, index=1, defaults={"sessions": [asdict(one) for one in bench_rows.SESSIONS]}
+    )
+    client.force_login(bench_rows.create_staff())
+    address = reverse("bench:asked_pairs", args=[experiment.public_id, 1])
+    for name, args in (("bench:experiment", []), ("bench:candidate", ["1-1"])):
+        page = html(client.get(reverse(name, args=[experiment.public_id, *args])))
+        assert page.count(f'href="{address}"') == 1 and "Its number leads to the films of its pairs" in page
+    page = html(client.get(address))
+    assert "Pair 1: the second is better" in page and "Pair 2: not answered yet" in page
+    for segment in asked.segments.all():
+        assert (
+            reverse("bench:clip", args=[segment.name]) in page and reverse("bench:poster", args=[segment.name]) in page
+        )
+    assert client.get(reverse("bench:asked_pairs", args=[experiment.public_id, 2])).status_code == 404
+    PairSession.objects.update(status=PairSession.Status.FILMING)
+    assert client.get(address).status_code == 404
 
 
 @pytest.mark.django_db(transaction=True)

@@ -154,6 +154,7 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
         page = html(staff.get(address))
         assert "No program: this policy learned its reward from 49 answers about pairs of its segments." in page
         assert "Reward model by session" in page and ">75%</td>" in page and ">42</td>" in page
+        assert "Segments of session 2" in page and "up to fifty of the last ones are drawn" in page
         for words in ("writer:", "Conversation", "conversation", "<h2>Code", "Retrain the winner", "Next round"):
             assert words not in page
     page = html(staff.get(f"/bench/{row.public_id}/"))
@@ -162,6 +163,11 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
     assert "<dd>51</dd>" in page, "pairs asked"
     numbers = staff.get(f"/bench/{row.public_id}/1-1/sessions.csv").content.decode()
     assert "right on new answers" in numbers and "0.75" in numbers
+    points = staff.get(f"/bench/{row.public_id}/1-1/sums.csv").content.decode()
+    assert '12.0,"learned sum, before it learned",0.5' in points and "34.0," in points
+    Candidate.objects.update(sessions=[one | {"points": []} for one in row.winner.sessions])
+    page = html(staff.get(f"/bench/{row.public_id}/"))
+    assert "Segments of session" not in page and "up to fifty" not in page
 
 
 @pytest.mark.slow
@@ -257,7 +263,10 @@ def test_an_export_has_the_sessions_and_no_empty_program(staff: Client) -> None:
     row = bench_rows.create_learned_experiment()
     package = Opened(io.BytesIO(staff.post(f"/bench/data/experiment/{row.public_id}/").content))
     names = set(package.namelist())
-    assert {"preferences/1/1-1.csv", "figures/experiment-1-1-1-sessions.svg"} <= names
+    assert {
+        "preferences/1/1-1.csv",
+        *(f"figures/experiment-1-1-1-{slug}.svg" for slug in ("sessions", "sums")),
+    } <= names
     assert "right on new answers" in package.read("figures/experiment-1-1-1-sessions.csv").decode()
     assert not [name for name in names if name.startswith("code/")]
 
@@ -307,8 +316,10 @@ def test_a_report_counts_what_was_asked_and_says_what_was_learned(tmp_path: Path
     bench_rows.create_learned_experiment(
         method="pebble", preset="quick-sac", public_id=plan.public_id(Cell("Cartpole", plan.arms[0], 0))
     )
+    Candidate.objects.update(trace={"learned_reward": {"samples": [0.1, 0.25]}, "total": {"samples": [3.0, 8.0]}})
     (result,) = experiment_results.read_results(plan)
     assert (result.queries, cell.arm.candidates) == (51, 1)
     text = report.write_report(plan, tmp_path).read_text()
-    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0.75 | 0.50 | 0.12 |" in text
+    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0.75 | 0.50 | 0.12 | 0.25 | 8.00 |" in text
+    assert "No language model writes for PEBBLE." in text and "no language model wrote a program" in text
     assert "Training preset: quick; PEBBLE: quick-sac; all with {'iterations': 9}." in text and "Written by" not in text

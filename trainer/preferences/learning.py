@@ -224,7 +224,7 @@ class PreferenceTraining:
             "learned": self._learned,
             "queries": [None if one is None else [one.session, one.places, one.pairs] for one in self._queries],
             "discriminators": [None if one is None else one.state_dict() for one in self._discriminators],
-            "sessions": [[asdict(session) for session in held] for held in self.sessions],
+            "sessions": [[session.to_state() for session in held] for held in self.sessions],
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -9,14 +11,17 @@ from trainer.preferences.queries import compute_member_probabilities, disagreeme
 from trainer.preferences.reward_model import find_right_answers
 from trainer.preferences.segments import Segments
 
+MOST_POINTS = 50
+"""Segments of a session whose sums are kept."""
+
 
 def measure_before(
     returns: Tensor | None, segments: Segments, pairs: Tensor, kept: Tensor, given: Tensor
-) -> dict[str, float | None]:
-    """What the model of before makes of new answers `given` (n, 2) about the pairs `kept` (n, 2)."""
+) -> dict[str, Any]:
+    """What the model of before, if there is one, makes of new answers `given` (n, 2) about the pairs `kept` (n, 2)."""
     names = ("accuracy_before", "correlation_before", "disagreement")
     if returns is None:
-        return dict.fromkeys(names)
+        return {**dict.fromkeys(names), "points": ()}
     decided = int((given[:, 0] != given[:, 1]).sum())
     right = int(find_right_answers(returns[:, kept], given.expand(len(returns), -1, -1)).sum())
     shown = torch.unique(pairs).to(returns.device)
@@ -24,4 +29,11 @@ def measure_before(
     correlation = float(torch.corrcoef(both)[0, 1]) if len(shown) > 2 else float("nan")
     spread = float(disagreement(compute_member_probabilities(returns, pairs.to(returns.device))).mean())
     known = (right / (len(returns) * decided) if decided else None, correlation, spread)
-    return dict(zip(names, (None if value != value else value for value in known), strict=True))
+    figures = dict(zip(names, (None if value != value else value for value in known), strict=True))
+    return {**figures, "points": pick_points(both)}
+
+
+def pick_points(both: Tensor) -> tuple[tuple[float, float], ...]:
+    """Up to MOST_POINTS of all segments, evenly spaced: their learned and true sums, from both (2, S)."""
+    chosen = torch.linspace(0, both.shape[1] - 1, min(MOST_POINTS, both.shape[1])).long()
+    return tuple((float(f"{learned:.5g}"), float(f"{true:.5g}")) for learned, true in both[:, chosen].T.tolist())

@@ -1,12 +1,14 @@
-"""The figures of sessions, in which a row's teacher answers and its reward model learns, and their file."""
+"""The figures of sessions, in which a row's teacher answers and its reward model learns, and their files."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass, fields
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -36,37 +38,77 @@ class Session:
     """Answers that RIME did not trust in the last epoch."""
     turned: int | None = None
     """Answers that it turned round."""
+    points: tuple[tuple[float, float], ...] = ()
+    """Learned and true sum of some of this session's segments, by the model that had not seen them. In a file of their
+    own, and in no checkpoint.
+    """
+
+    def to_state(self) -> dict[str, Any]:
+        """All figures but the points."""
+        return {name: value for name, value in asdict(self).items() if name != POINTS}
 
 
+POINTS = "points"
 SHARES = ("accuracy", "accuracy_before", "correlation_before", "disagreement")
 """The figures that are no counts."""
 
 
 def read_sessions(job_dir: Path, index: int) -> list[Session]:
     """The sessions that a candidate has held; none where it learns from its reward function."""
+    points = _read_points(job_dir, index)
+    return [_read_session(row, points) for row in _read_rows(_sessions_file(job_dir, index))]
+
+
+def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:
+    """Replace a candidate's preferences/<index>.csv: a row per session; a cell of what is None is empty. Its
+    <index>-points.csv keeps the points of earlier sessions, which a training that went on does not know.
+    """
+    points = {number: found for number, found in _read_points(job_dir, index).items() if number <= len(sessions)}
+    points |= {one.session: one.points for one in sessions if one.points}
+    lines = [(number, *point) for number, found in sorted(points.items()) for point in found]
+    _replace(_points_file(job_dir, index), ("session", "learned", "true"), lines)
+    names = [field.name for field in fields(Session) if field.name != POINTS]
+    _replace(_sessions_file(job_dir, index), names, [tuple(one.to_state().values()) for one in sessions])
+
+
+def _sessions_file(job_dir: Path, index: int) -> Path:
+    return job_dir / "preferences" / f"{index}.csv"
+
+
+def _points_file(job_dir: Path, index: int) -> Path:
+    return job_dir / "preferences" / f"{index}-points.csv"
+
+
+def _read_rows(path: Path) -> list[dict[str, str]]:
     try:
-        with (job_dir / "preferences" / f"{index}.csv").open(newline="") as file:
-            return [_read_session(row) for row in csv.DictReader(file)]
+        with path.open(newline="") as file:
+            return list(csv.DictReader(file))
     except FileNotFoundError:
         return []
 
 
-def _read_session(row: dict[str, str]) -> Session:
+def _read_points(job_dir: Path, index: int) -> dict[int, tuple[tuple[float, float], ...]]:
+    """The points of each session; none in files of earlier versions."""
+    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    for row in _read_rows(_points_file(job_dir, index)):
+        found[int(row["session"])].append((float(row["learned"]), float(row["true"])))
+    return {number: tuple(points) for number, points in found.items()}
+
+
+def _read_session(row: dict[str, str], points: dict[int, tuple[tuple[float, float], ...]]) -> Session:
     shares = {name: float(row[name]) if row[name] else None for name in SHARES}
     counts = {name: int(value) if value else None for name, value in row.items() if name not in SHARES}
-    return Session(**counts, **shares)  # type: ignore[arg-type]
+    return Session(**counts, **shares, points=points.get(int(row["session"]), ()))  # type: ignore[arg-type]
 
 
-def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:
-    """Replace a candidate's preferences/<index>.csv: a row per session; a cell of what is None is empty."""
-    path = job_dir / "preferences" / f"{index}.csv"
+def _replace(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     path.parent.mkdir(exist_ok=True)
     temporary = path.with_suffix(".tmp")
     try:
         with temporary.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow([field.name for field in fields(Session)])
-            writer.writerows(astuple(session) for session in sessions)
+            writer.writerow(head)
+            writer.writerows(rows)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise

@@ -20,7 +20,7 @@ from webapp.archive.tables import TABLES
 from webapp.base import charts
 from webapp.base.store import store
 from webapp.experiments import upgrades
-from webapp.experiments.figures import make_sessions_chart, read_rounds_chart
+from webapp.experiments.figures import make_sessions_chart, make_sums_chart, read_rounds_chart
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
@@ -62,9 +62,11 @@ def _list_experiments(scope: Scope) -> list[Experiment]:
 def _write_sessions_charts(bundle: Bundle, number: int, experiment: Experiment) -> None:
     """How the reward model of each policy learned from answers about pairs."""
     for candidate in Candidate.objects.filter(iteration__experiment=experiment).exclude(sessions=[]):
-        chart, name = make_sessions_chart(candidate.sessions), f"figures/experiment-{number}-{candidate.key}-sessions"
-        bundle.write_text(f"{name}.svg", charts.to_svg(chart))
-        bundle.write_text(f"{name}.csv", charts.to_csv([chart]))
+        for chart in (make_sessions_chart(candidate.sessions), make_sums_chart(candidate.sessions)):
+            if not chart.empty:
+                name = f"figures/experiment-{number}-{candidate.key}-{chart.slug}"
+                bundle.write_text(f"{name}.svg", charts.to_svg(chart))
+                bundle.write_text(f"{name}.csv", charts.to_csv([chart]))
 
 
 def _write_code(bundle: Bundle, number: int, experiment: Experiment) -> None:

@@ -10,8 +10,9 @@ TEXT = """\
 {title}
 {line}
 
-An export of a study made with Prefine: people watch robots, say which one they like best and worst, and a language
-model writes better reward functions from that.
+An export of a study made with Prefine: people watch robots and say which ones they like. A language model writes
+better reward functions from that; under PrefPPO, PEBBLE, SURF, QPA, RIME and RL-VLM-F none writes, and the policy
+learns its reward from the answers.
 
 What is here
   results.csv      one row per experiment: participant, arm, winner's score, rounds, times, why it does not count, and

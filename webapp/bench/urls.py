@@ -137,6 +137,7 @@ experiment_patterns = [
     path("<uuid:public_id>/learn-on/", experiments.learn_on, name="learn_on"),
     path("<uuid:public_id>/winner.zip", experiments.download_winner, name="download_winner"),
     path("<uuid:public_id>/rounds.<str:ending>", experiments.rounds_figure, name="rounds_figure"),
+    path("<uuid:public_id>/pairs/<int:number>/", experiments.asked_pairs, name="asked_pairs"),
     path("<uuid:public_id>/<str:key>/", experiments.candidate, name="candidate"),
     path("<uuid:public_id>/<str:key>/<str:slug>.<str:ending>", experiments.candidate_figure, name="candidate_figure"),
     path("<uuid:public_id>/do/<str:action>/", experiments.act, name="act"),

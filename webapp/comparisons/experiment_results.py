@@ -87,6 +87,10 @@ class Result:
     """How far its policies do what the task says, where somebody rated their films."""
     sessions: tuple[Mapping[str, Any], ...] = ()
     """Of a policy that learned from answers about pairs; reports do not keep them."""
+    rewards: tuple[float | None, float | None] = (None, None)
+    """What a step of such a policy was worth in the last tenth of its training: by the reward that it learned, and by
+    the reward function beside it.
+    """
     folder: str = ""
     """The folder of the report that it was read from; empty for a row here."""
 
@@ -193,6 +197,10 @@ def group_scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
     ]
 
 
+NOT_LEARNED: tuple[tuple[Mapping[str, Any], ...], tuple[float | None, float | None]] = ((), (None, None))
+"""Sessions and rewards of what asked about no pairs."""
+
+
 def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
     """Every experiment of the plan that has begun, in the plan's order, in a fixed number of queries.
 
@@ -202,7 +210,7 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
     keys = [row.pk for row in rows.values()]
     rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
     queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
-    sessions = {experiment: tuple(held) for experiment, held in _read_sessions(keys)}
+    learned = {experiment: (tuple(held), _read_last_rewards(trace)) for experiment, held, trace in _read_sessions(keys)}
     evaluated, aligned = read_evaluations(keys), read_alignments(list(rows))
     found = []
     for cell in plan.cells():
@@ -234,7 +242,8 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
                 ended_early=row.ends_early,
                 finished_at=row.finished_at,
                 error=row.error,
-                sessions=sessions.get(row.pk, ()),
+                sessions=learned.get(row.pk, NOT_LEARNED)[0],
+                rewards=learned.get(row.pk, NOT_LEARNED)[1],
                 evaluated=plan.is_evaluated(cell),
                 retrained=evaluated.get(scored.pk, ()) if scored and plan.is_evaluated(cell) else (),
                 alignment=aligned.get(scored.public_id, NONE) if scored else NONE,
@@ -280,15 +289,21 @@ def _sum_queries(experiments: Sequence[int]) -> Counter[int]:
     judged = _filter_judged().filter(experiment__in=experiments)
     for experiment, kind, payload, result in judged.values_list("experiment", *ANSWER_FIELDS):
         queries[experiment] += count_pairs(kind, payload, result)
-    for experiment, sessions in _read_sessions(experiments):
+    for experiment, sessions, _ in _read_sessions(experiments):
         queries[experiment] += sum(session["asked"] for session in sessions)
     return queries
 
 
-def _read_sessions(experiments: Sequence[int]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """The sessions of each policy that learned from answers about pairs, with its experiment."""
+def _read_sessions(experiments: Sequence[int]) -> Iterator[tuple[int, list[dict[str, Any]], dict[str, Any]]]:
+    """The sessions and the trace of each policy that learned from answers about pairs, with its experiment."""
     rows = Candidate.objects.filter(iteration__experiment__in=experiments).exclude(status=Candidate.Status.ASIDE)
-    yield from rows.exclude(sessions=[]).order_by().values_list("iteration__experiment", "sessions")
+    yield from rows.exclude(sessions=[]).order_by().values_list("iteration__experiment", "sessions", "trace")
+
+
+def _read_last_rewards(trace: Mapping[str, Mapping[str, Any]]) -> tuple[float | None, float | None]:
+    """The last of a trace's samples of the learned reward and of the total."""
+    learned, total = ((trace.get(name, {}).get("samples") or [None])[-1] for name in ("learned_reward", "total"))
+    return learned, total
 
 
 def _sum_gpu_seconds(experiments: Sequence[int]) -> dict[int, float | None]:

@@ -66,8 +66,10 @@ ALIKE_TEXT = """\
 All methods reached the same score every time, {}: this task, so trained, does not tell these methods apart. How fast
 each got there is in the table of rounds."""
 LEARNING_TEXT = """\
-Reward models that learned from answers about pairs, means over the experiments that were run here: pairs asked, seen as
-equal and skipped; and the last session's figures before it learned from its own answers."""
+Policies that learned their reward from answers about pairs; no language model wrote a program for them. Means over the
+experiments that were run here: pairs asked, seen as equal and skipped; the last session's figures before it learned
+from its own answers; and what a step of the policy was worth in the last tenth of its training, by the reward that it
+learned and by the task's human-written one."""
 NO_REFERENCES: References = {}
 COUNTS = ("asked", "equal", "skipped")
 LEARNING = {
@@ -228,6 +230,9 @@ def _describe_settings(plan: Plan) -> str:
     changed = f" with {dict(plan.overrides)}" if plan.overrides else ""
     writer = str(plan.model) if plan.model else "the offline writer (rules, not a language model)"
     written = f" Written by {writer}." if any(find_method(arm.method).writes for arm in plan.arms) else ""
+    learning = ", ".join(arm.label for arm in plan.arms if find_method(arm.method).asks_pairs)
+    if learning:
+        written += f" No language model writes for {learning}."
     roles = {"Described": plan.describer, "Judged": plan.judge_model, "Looked at": plan.vision}
     others = "".join(f" {done} by {model}." for done, model in roles.items() if model)
     sets = dict.fromkeys(arm.prompt_set for arm in plan.arms if arm.prompt_set)
@@ -305,8 +310,10 @@ def _build_learning_table(scores: Sequence[Score]) -> str:
             last = [hide_undecided(sessions)[-1] for sessions in held]
             figures = [format_known_mean([one[name] for one in last]) for name in LEARNING]
             counts = [format_mean([sum(one[name] for one in sessions) for sessions in held]) for name in COUNTS]
+            rewards = zip(*(result.rewards for result in score.results if result.sessions), strict=True)
+            figures += [format_known_mean(list(values)) for values in rewards]
             rows.append([score.arm.label, f"{len(held)}", format_mean([len(one) for one in held]), *counts, *figures])
-    head = ["reward models", "n", "sessions", *COUNTS, *LEARNING.values()]
+    head = ["reward models", "n", "sessions", *COUNTS, *LEARNING.values(), "learned reward", "human reward"]
     return render_table(head, rows) if rows else ""
 
 

@@ -72,6 +72,19 @@ def make_sessions_chart(given: Sequence[Mapping[str, Any]]) -> Chart:
     return Chart("sessions", "Reward model by session", "answers", "share, correlation", series, (0, last), True)
 
 
+def make_sums_chart(sessions: Sequence[Mapping[str, Any]]) -> Chart:
+    """What a reward model expected of segments of the last session that has any, and what they were worth."""
+    shown: Mapping[str, Any] = next((session for session in reversed(sessions) if session.get("points")), {})
+    points = [(true, learned) for learned, true in shown.get("points", ())]
+    true = tuple(value for value, _ in points)
+    title = f"Segments of session {shown['session']}" if shown else "Segments"
+    series = (Series("segments", true, tuple(drop_infinite(value) for _, value in points), look="points"),)
+    ends = (min(true, default=0.0), max(true, default=1.0))
+    width = ends[1] - ends[0] or 1.0
+    x_range = (ends[0] - width / 20, ends[1] + width / 20)
+    return Chart("sums", title, "true sum", "learned sum, before it learned", series, x_range)
+
+
 def make_rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int) -> Chart:
     """Reward task score of each of `n` rounds, as (number, scores of its candidates): best, mean, and best so far."""
     numbers = tuple(float(number) for number, scores in rounds if scores)

@@ -124,7 +124,8 @@ def _join(names: list[str]) -> str:
 
 
 def _check_writer(study: Study) -> Iterator[Caution]:
-    arms = [arm.name for arm in study.arms.select_related("model") if not arm.model or arm.model.is_offline]
+    writing = [arm for arm in study.arms.select_related("model") if arm.writes]
+    arms = [arm.name for arm in writing if not arm.model or arm.model.is_offline]
     if arms:
         where = "every arm" if len(arms) == study.arms.count() else f"arm {', '.join(arms)}"
         text = f"In {where} the offline writer writes the rewards: a built-in program, not a language model."

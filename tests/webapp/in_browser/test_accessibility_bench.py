@@ -67,6 +67,7 @@ pages = {
     "bench:task": [["Cartpole"]],
     "bench:experiment": [[row.public_id] for row in (done, training, failed, learned)],
     "bench:candidate": [[done.public_id, candidate.key], [learned.public_id, "1-1"]],
+    "bench:asked_pairs": [[asks.experiment.public_id, 1]],
     "bench:lineage": [[done.public_id]],
     "account:account": [[]],
     "audit:index": [[]],

@@ -22,14 +22,16 @@ def end_job(status: Any) -> Any:
 
 SETTINGS = {
     "task": keep("Task that the robot learns."),
-    "method": keep("Method that writes the rewards (llm/methods)."),
+    "method": keep("Method that writes the rewards, or has a policy learn its reward from pairs (llm/methods)."),
     "judge": keep("Who judges: human, proxy (the hidden metric) or model."),
     "k": keep("Candidates per round, K."),
     "n": keep("Rounds, N."),
     "preset": keep("Training settings: quick or paper."),
     "training_start": keep("What each round's policies start from: random, upright (a policy that stays up) or best."),
     "shared_experience": keep("Whether each policy learned from what all of its round did."),
-    "model": keep_link("Language model that writes the rewards; empty: the offline writer."),
+    "model": keep_link(
+        "Language model that writes the rewards; empty: the offline writer, or a method that writes nothing."
+    ),
     "describer": keep_link("Language model that describes differences; empty: the one that writes."),
     "judge_model": keep_link("Language model that judges; empty: the one that writes."),
     "vision": keep_link("Language model that looks at frames; empty: nobody looks."),

@@ -12,7 +12,7 @@ from django.urls import reverse
 from llm import extract
 from webapp.base import charts
 from webapp.bench.experiments.code_diff import Line, Row, align_lines, highlight, summarize_rows
-from webapp.bench.experiments.preference_learning import Learning
+from webapp.bench.experiments.preference_learning import Learning, find_filmed_sessions
 from webapp.bench.experiments.reused_trainings import ReusedTraining, read_reused_trainings
 from webapp.experiments import figures
 from webapp.experiments.kinds import train, write
@@ -130,7 +130,9 @@ class CandidateDetails:
     @property
     def learning(self) -> Learning | None:
         """Where it learned its reward from answers about pairs, what is to be said of them."""
-        return Learning(self.candidate, self.url) if self.experiment.asks_pairs else None
+        if not self.experiment.asks_pairs:
+            return None
+        return Learning(self.candidate, self.url, find_filmed_sessions(self.experiment))
 
     @property
     def complete(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from llm.methods import METHODS
@@ -13,9 +14,15 @@ from webapp.base import charts
 from webapp.bench.chart_html import draw_figure
 from webapp.experiments import figures, pair_sessions
 from webapp.experiments.candidates import describe_answers
-from webapp.experiments.models import Candidate, Experiment
+from webapp.experiments.models import Candidate, Experiment, PairSession, SegmentPair
 from webapp.experiments.options import format_value
 
+ANSWERED = {
+    "first": "the first is better",
+    "second": "the second is better",
+    "equal": "equally good",
+    "skip": "skipped",
+}
 TRUTHS = {"reward": "the task's human-written reward", "metric": "the hidden metric"}
 
 
@@ -26,6 +33,8 @@ class Learning:
     candidate: Candidate
     address: str
     """The address of the candidate's page, where its charts can be downloaded."""
+    films: Mapping[int, str]
+    """Session -> the address of the page with its pairs; none where nothing was filmed."""
 
     @property
     def words(self) -> str:
@@ -33,7 +42,8 @@ class Learning:
 
     @property
     def sessions(self) -> Sequence[Mapping[str, Any]]:
-        return figures.hide_undecided(self.candidate.sessions)
+        held = figures.hide_undecided(self.candidate.sessions)
+        return [{**session, "films": self.films.get(session["session"], "")} for session in held]
 
     @property
     def undecided(self) -> bool:
@@ -54,6 +64,16 @@ class Learning:
         return draw_figure(self.chart, f"{self.address}sessions")
 
     @property
+    def sums_chart(self) -> charts.Chart:
+        return figures.make_sums_chart(self.candidate.sessions)
+
+    @property
+    def sums_figure(self) -> SafeString:
+        """Empty before the second session: no model has expected anything, or trainings of earlier versions."""
+        chart = self.sums_chart
+        return SafeString() if chart.empty else draw_figure(chart, f"{self.address}sums", titled=True)
+
+    @property
     def asked(self) -> int:
         """Pairs asked, the skipped ones included; another pair is asked in place of a skipped one."""
         return sum(session["asked"] for session in self.sessions)
@@ -65,7 +85,26 @@ def read_learning(experiment: Experiment, url: str) -> tuple[Learning, ...]:
         return ()
     rows = Candidate.objects.filter(iteration__experiment=experiment).exclude(status=Candidate.Status.ASIDE)
     rows = rows.select_related("iteration").only("iteration__number", "index", "status", "sessions")
-    return tuple(Learning(row, f"{url}{row.key}/") for row in rows)
+    films = find_filmed_sessions(experiment)
+    return tuple(Learning(row, f"{url}{row.key}/", films) for row in rows)
+
+
+def find_filmed_sessions(experiment: Experiment) -> dict[int, str]:
+    """The sessions whose pairs were filmed, for people or a vision model to answer, and the pages that show them."""
+    if not (pair_sessions.asks_people(experiment) or pair_sessions.asks_vision(experiment)):
+        return {}
+    filmed = PairSession.objects.filter(request__experiment=experiment).exclude(status=PairSession.Status.FILMING)
+    numbers = filmed.values_list("number", flat=True)
+    return {number: reverse("bench:asked_pairs", args=[experiment.public_id, number]) for number in numbers}
+
+
+def list_asked_pairs(experiment: Experiment, number: int) -> list[tuple[SegmentPair, str]]:
+    """The pairs of one filmed session in their order, with what the policy learned from each in words."""
+    asked = SegmentPair.objects.filter(session__request__experiment=experiment, session__number=number)
+    asked = (
+        asked.exclude(session__status=PairSession.Status.FILMING).select_related("first", "second").order_by("number")
+    )
+    return [(pair, ANSWERED.get(pair.answer, "not answered yet")) for pair in asked]
 
 
 def describe_plan(experiment: Experiment) -> str:

@@ -26,6 +26,7 @@ from webapp.bench.experiments import event_log, page_sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
+from webapp.bench.experiments.preference_learning import describe_plan, list_asked_pairs
 from webapp.endpoints.denied import require_allowed
 from webapp.experiments import events, loop, repeating, upgrades
 from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
@@ -129,6 +130,17 @@ def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpR
 
 
 @require_safe
+def asked_pairs(request: HtmxHttpRequest, public_id: uuid.UUID, number: int) -> HttpResponse:
+    """The filmed pairs of one session, and what was answered."""
+    row = _get_experiment(public_id)
+    asked = list_asked_pairs(row, number)
+    if not asked:
+        raise Http404(f"Session {number} of {row.name} has no filmed pairs.")
+    context = {"experiment": row, "number": number, "pairs": asked, "plan": describe_plan(row)}
+    return render(request, "bench/experiments/pairs.html", context)
+
+
+@require_safe
 def rounds_figure(request: HtmxHttpRequest, public_id: uuid.UUID, ending: str) -> HttpResponse:
     row = _get_experiment(public_id)
     return respond_with_charts([build_overview(row).chart], ending, f"{row.task}-{row.method}-rounds")
@@ -142,7 +154,7 @@ def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, s
     figures = {chart.slug: [chart] for chart in (details.metric_chart, *details.component_charts)}
     figures["components"] = details.component_charts
     if details.learning:
-        figures["sessions"] = [details.learning.chart]
+        figures |= {chart.slug: [chart] for chart in (details.learning.chart, details.learning.sums_chart)}
     if slug not in figures:
         raise Http404(f"Candidate {key} has no chart {slug!r}.")
     return respond_with_charts(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
