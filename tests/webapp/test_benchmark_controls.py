@@ -13,6 +13,7 @@ from benchmarks.controls.searches import Search, run_searches
 from simulation import catalog
 from simulation.rewards.verdict import Verdict
 from trainer.records import CandidateResult
+from webapp.base.statistics.corrections import holm
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment
 
@@ -129,7 +130,7 @@ def test_the_documented_figures_are_those_of_the_documented_file(options):
     rows = controls.read_rows(ROOT / "docs" / "comparisons" / "controls-cartpole.csv", options)
     arms = [line.split(" | ", 1)[1] for line in controls.render_arms(rows).splitlines()[2:]]
     assert len(arms) == 9 and all(cells in PAGE for cells in arms if "- |" not in cells)
-    limits = {}
+    limits, tested = {}, []
     for by in controls.COUNTED:
         options.by = by
         parts = list(controls.describe(controls.build_plan(options), rows, by))
@@ -137,10 +138,14 @@ def test_the_documented_figures_are_those_of_the_documented_file(options):
         claims = [part.splitlines() for part in parts]
         claims = [lines[-1].split("|")[1:6] for lines in claims if lines[0].startswith("| difference")]
         assert len(claims) == 5
+        tested += [(float(p), float(corrected)) for _, _, _, p, corrected in claims]
         for difference, interval, _, _, p in claims:
             low, _, high = interval.split()
             said = f"{float(difference):.0f} ({float(low):.0f} to {float(high):.0f}), {float(p):.3f}"
             assert said in PAGE, f"{by}: {said}"
+    together = holm([p for p, _ in tested])
+    lost = [p for p, (_, alone) in zip(together, tested, strict=True) if alone <= 0.05 < p]
+    assert [f"{p:.3f}" for p in lost] == ["0.062"] and "is not shown any more (p 0.062)" in WORDS
     (score, least), (ts, _), (last, least_last) = (limits[by] for by in controls.COUNTED)
     assert f"A/A pairs: {score:.0f} for the score, {ts:.0f} for the TS, {last:.0f} for the last round" in WORDS
     assert f"only differences of {least:.0f} steps of score, and of {least_last:.0f} of the last round" in WORDS
