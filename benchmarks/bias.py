@@ -113,7 +113,7 @@ def answer_request(request: Request, way: Way, model: SimulatedReasoner, seed: i
 def judge_request(request: Judged, way: Way, model: SimulatedReasoner, seed: int) -> Any:
     if way.judge == "proxy":
         return proxy.judge(request, way.judge_options, seed)
-    question = model_judge.question(request, PROBLEM, seed)
+    question = model_judge.make_question(request, PROBLEM, seed)
     return model_judge.read(question, writer.ask(model, question.ask).text)
 
 

@@ -44,7 +44,7 @@ def problem() -> records.Problem:
 def programs() -> Iterator[str]:
     """The offline writer's programs, repeated without end."""
     replies = OfflineWriter().complete(first_prompt(problem()), PROGRAMS, SEED)
-    return cycle([source for reply in replies if (source := extract.source(reply.text))])
+    return cycle([source for reply in replies if (source := extract.find_source(reply.text))])
 
 
 def answer(request: Any, sources: Iterator[str]) -> Any:
@@ -69,7 +69,7 @@ def rows(count: int) -> Iterator[Row]:
     for _ in range(count):
         kind = type(request).__name__
         result = json.loads(json.dumps(records.result_to_json(kind, answer(request, sources))))
-        yield kind, records.fingerprint(request, OPTIONS), records.payload(request), result
+        yield kind, records.fingerprint_request(request, OPTIONS), records.make_payload(request), result
         request = steps.send(records.result_from_json(kind, result))
 
 

@@ -117,7 +117,7 @@ class _Handler(serve.Handler):
             ],
             "usage": {**usage, "total_tokens": sum(usage.values())},
         }
-        return serve.events(whole, usage=True) if body.get("stream") else whole
+        return serve.format_events(whole, usage=True) if body.get("stream") else whole
 
 
 class _Server(serve.Server):

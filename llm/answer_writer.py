@@ -17,7 +17,7 @@ from llm.writer import (
     LEAST_ANSWERS,
     Refused,
     Written,
-    context_named,
+    find_context,
 )
 
 
@@ -48,7 +48,7 @@ def write(
     error, permanent, named = "", False, 0
     try:
         while len(found) < request.count:
-            for reply in buyer.get_replies(messages, buyer.next_seeds(request.count - len(found))):
+            for reply in buyer.get_replies(messages, buyer.take_seeds(request.count - len(found))):
                 answer = form.read(reply.text)
                 if answer is None:
                     refused.append(_refuse(reply, form))
@@ -58,7 +58,7 @@ def write(
         last = refused[-1].reason if refused else "no reply came"
         error = f"only {len(found)} of {request.count} answers were usable after {buyer.used} replies: {last}"
     except ModelError as failure:
-        error, permanent, named = str(failure), failure.permanent, context_named(failure)
+        error, permanent, named = str(failure), failure.permanent, find_context(failure)
     candidates = tuple(
         Candidate(f"{request.iteration}-{index}", text, request.parent)
         for index, text in enumerate(found[: request.count], request.first)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from llm import prices
 from llm.gate import Gate
-from llm.records import Message, canonical
+from llm.records import Message, format_canonical
 
 AT_ONCE = 0.99
 """The share of its time after which the first piece of a stream tells that something held all pieces back."""
@@ -82,9 +82,9 @@ def _hash_image(part: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def request_hash(request: Mapping[str, Any]) -> str:
+def hash_request(request: Mapping[str, Any]) -> str:
     """SHA-256 of the canonical request."""
-    return hashlib.sha256(canonical(request).encode()).hexdigest()
+    return hashlib.sha256(format_canonical(request).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from llm import errors, failures, prices
-from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, hash_images, request_hash, strip_credentials
+from llm.backend import LOST, MODEL_LETTERS, OnReply, Reply, Watch, hash_images, hash_request, strip_credentials
 from llm.gate import Gate, Slots
 from llm.records import Message
 from llm.request_batch import RequestBatch, Turn, open_client
-from llm.shortening import token_estimate
+from llm.shortening import estimate_tokens
 from llm.wire import Answer
 
 MAX_RETRIES = 5
@@ -89,7 +89,7 @@ class OpenAIBackend:
             on_refusal=partial(_remember_refused, self.endpoint, self.model),
             on_end=take_end,
             on_loss=take_loss,
-            size=token_estimate(messages) + tokens,
+            size=estimate_tokens(messages) + tokens,
             most_tries=self.max_retries + 1,
             watch=watch,
         )
@@ -133,13 +133,13 @@ class OpenAIBackend:
             text=_strip_unstorable(answer.text),
             finish_reason=_strip_unstorable(answer.finish_reason),
             usage=usage,
-            cost=prices.cost(usage, self.prices, now.date()),
+            cost=prices.compute_cost(usage, self.prices, now.date()),
             latency=time.monotonic() - (turn.started or 0.0),
             first_token=None if turn.first_heard is None else turn.first_heard - (turn.started or 0.0),
             model=_strip_unstorable(answer.model)[:MODEL_LETTERS] or self.model,
             fingerprint=_strip_unstorable(answer.fingerprint),
             request=request,
-            request_hash=request_hash(request),
+            request_hash=hash_request(request),
             seed=turn.seed,
             at=now.isoformat(timespec="seconds"),
         )
@@ -149,8 +149,8 @@ def estimate_usage(messages: Sequence[Message], pieces: Sequence[str]) -> prices
     """An estimate of what an answer in these pieces cost, where the endpoint does not say; a piece is a token or
     more.
     """
-    written = max(len(pieces), token_estimate([{"content": "".join(pieces)}]))
-    return prices.Usage(token_estimate(messages), written, estimated=True)
+    written = max(len(pieces), estimate_tokens([{"content": "".join(pieces)}]))
+    return prices.Usage(estimate_tokens(messages), written, estimated=True)
 
 
 def _strip_unstorable(text: str) -> str:

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from llm import extract
-from llm.offline.syntax_tree import accesses
+from llm.offline.syntax_tree import list_accesses
 from llm.records import Outcome
 
 T = TypeVar("T")
@@ -20,21 +20,21 @@ SMALL = 0.05
 
 def measure_code_distance(outcomes: Sequence[Outcome]) -> float | None:
     """Mean distance of all pairs of programs; None for fewer than two."""
-    return _mean_of_pairs([features(o.candidate.source) for o in outcomes], jaccard)
+    return _average_pairs([list_features(o.candidate.source) for o in outcomes], jaccard)
 
 
 def measure_behaviour_distance(outcomes: Sequence[Outcome]) -> float | None:
     """Mean distance of all pairs of films whose states are known; None for fewer than two."""
-    return _mean_of_pairs([measure_film(o) for o in outcomes if o.ok and o.states], canberra)
+    return _average_pairs([measure_film(o) for o in outcomes if o.ok and o.states], canberra)
 
 
-def features(source: str) -> frozenset[str]:
+def list_features(source: str) -> frozenset[str]:
     """The inputs that a program reads and the functions that it applies; places and names of variables do not count."""
     tree = extract.parse(source)
     if tree is None:
         return frozenset()
-    inputs = set(extract.arguments(source))
-    read = {access for access in accesses(tree) if access.partition("[")[0] in inputs}
+    inputs = set(extract.list_arguments(source))
+    read = {access for access in list_accesses(tree) if access.partition("[")[0] in inputs}
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return frozenset(read | {f"{name}()" for name in called})
 
@@ -57,6 +57,6 @@ def canberra(first: Sequence[float], second: Sequence[float]) -> float:
     return sum(shares) / len(shares)
 
 
-def _mean_of_pairs(items: Sequence[T], distance: Callable[[T, T], float]) -> float | None:
+def _average_pairs(items: Sequence[T], distance: Callable[[T, T], float]) -> float | None:
     pairs = [distance(a, b) for a, b in combinations(items, 2)]
     return sum(pairs) / len(pairs) if pairs else None

@@ -19,7 +19,7 @@ _FENCE = re.compile(r"^[ \t>]*+(`{3,}+|~{3,}+)[ \t]*+([\w+.-]*+)[ \t]*+$")
 _THINKING = re.compile(r"<(/?)think(?:ing)?>")
 
 
-def source(text: str) -> str | None:
+def find_source(text: str) -> str | None:
     """The last code in `text` that defines compute_reward, repaired; None when there is none.
 
     Accepts fences that are indented, never closed or missing, and drops the thoughts of a reasoning model.
@@ -32,8 +32,8 @@ def source(text: str) -> str | None:
     return None if start is None else mend(answer[start:])
 
 
-def thought(text: str) -> str:
-    """What an answer says before the code that `source` takes from it; the whole answer where there is none."""
+def find_thought(text: str) -> str:
+    """What an answer says before the code that `find_source` takes from it; the whole answer where there is none."""
     answer = strip_thinking(text)
     starts = [m.start() for m in _DEFINES.finditer(answer)]
     before = answer[: starts[-1]] if starts else answer
@@ -87,13 +87,13 @@ def mend(code: str) -> str:
     """
     lines = textwrap.dedent(code.expandtabs(4)).strip("\n").splitlines()
     if parse("\n".join(lines)) is None:
-        lines = lines[: _end_of_function(lines)]
+        lines = lines[: _find_end(lines)]
     tree = parse("\n".join(lines))
     dropped = _find_needless_lines(tree) if tree else set()
     return "\n".join(line for i, line in enumerate(lines, 1) if i not in dropped).strip() + "\n"
 
 
-def _end_of_function(lines: list[str]) -> int:
+def _find_end(lines: list[str]) -> int:
     """The index after the last line of compute_reward: where a line at the left margin follows its indented body."""
     start = next(i for i, line in enumerate(lines) if _DEFINES.match(line))
     indented = False
@@ -118,7 +118,7 @@ def _find_needless_lines(tree: ast.Module) -> set[int]:
 def parse(code: str) -> ast.Module | None:
     """The syntax tree, or None for what is not Python, and for a tree that is too deep to be walked recursively."""
     try:
-        tree = syntax.module(code)
+        tree = syntax.parse_module(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     return tree if _is_shallow(tree) else None
@@ -134,7 +134,7 @@ def _is_shallow(tree: ast.Module) -> bool:
 
 
 @lru_cache(KEPT)
-def normal_form(code: str) -> str:
+def normalize_program(code: str) -> str:
     """The program without comments, docstring and formatting: equal for programs that do exactly the same."""
     tree = parse(code)
     if tree is None:
@@ -145,7 +145,7 @@ def normal_form(code: str) -> str:
     return ast.dump(tree)
 
 
-def arguments(code: str) -> tuple[str, ...]:
+def list_arguments(code: str) -> tuple[str, ...]:
     """The names of compute_reward's arguments: the inputs that it reads."""
     tree = parse(code)
     found = (

@@ -104,13 +104,13 @@ ROOM = re.compile(
 """Where servers say how much fits: "maximum context length is 8192 tokens", "context size (4096 tokens)" and so on."""
 
 
-def context_named(failure: Failure) -> int | None:
+def find_context(failure: Failure) -> int | None:
     """The model's context in tokens, as a refusal of a prompt that is too long names it; 0 where it names none; None
     for any other failure.
     """
     if not isinstance(failure, openai.APIError) or find_status(failure) not in (400, 413, 422):
         return None
-    said = server_words(failure)
+    said = read_server_words(failure)
     if not TOO_LONG.search(f"{failure.code} {said}"):
         return None
     found = ROOM.search(said)
@@ -121,7 +121,7 @@ def find_refused_parameter(failure: Failure, sent: Mapping[str, object]) -> str 
     """The optional parameter that a 400 or 422 does not know; None where it only refuses the value."""
     if not isinstance(failure, openai.APIError) or find_status(failure) not in (400, 422):
         return None
-    said = f"{failure.param or ''} {server_words(failure)}".lower()
+    said = f"{failure.param or ''} {read_server_words(failure)}".lower()
     if MINDS_THE_VALUE.search(said):
         return None
     return next((name for name in OPTIONAL if name in sent and re.search(rf"(?<![\w-]){name}(?![\w-])", said)), None)
@@ -132,7 +132,7 @@ def build_model_error(
 ) -> errors.ModelError:
     """The failure as a ModelError that says what to do and holds no secret."""
     said = clean_words(failure, secrets)
-    room = context_named(failure)
+    room = find_context(failure)
     if room is not None:
         return errors.TooLong(
             f"{where} refuses a prompt that is too long for {model}. Name its context in tokens (*Context* of its row "
@@ -188,7 +188,7 @@ def make_unreachable_error(where: str) -> errors.Unreachable:
     )
 
 
-def server_words(failure: Failure) -> str:
+def read_server_words(failure: Failure) -> str:
     """What the server said. OpenAI's client passes on {"error": {"message": ...}} alone; others say {"error": text},
     {"detail": text or list}, or plain text.
     """
@@ -204,7 +204,7 @@ def server_words(failure: Failure) -> str:
 
 def clean_words(failure: Failure, secrets: Sequence[str]) -> str:
     """The server's words, short and without anything that looks like a key."""
-    text = server_words(failure)
+    text = read_server_words(failure)
     for secret in secrets:
         text = text.replace(secret, "[key]")
     text = re.sub(r"\b(sk|key|Bearer)[-_ ][\w*.-]{6,}", "[key]", text)

@@ -57,7 +57,7 @@ def write_prompt(problem: Problem, rounds: Sequence[Round], shown: Feedback) -> 
     form, last = find_form(problem), rounds[-1]
     shown = shown if form.traced else replace(shown, traces=False)
     parts: list[str | Text] = []
-    if history := [history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
+    if history := [format_history_entry(r, shown) for r in rounds[:-1] if shown.traces or r.difference]:
         parts.append(fill_prompt("history", entries=join_texts("\n\n", map(mark_optional, history))))
     best = form.example(last.best, shown.measures)
     parts.append(form.render("best", iteration=last.iteration, difference=format_difference(last), **best))
@@ -95,7 +95,7 @@ def format_ranking(judged: Sequence[Judged], rounds: Sequence[Round]) -> str:
     )
 
 
-def history_entry(entry: Round, shown: Feedback) -> str:
+def format_history_entry(entry: Round, shown: Feedback) -> str:
     """An earlier round's best in a few lines: its trace where traces are shown, and what set it apart."""
     trace = f"Reward trace:\n{format_trace(entry.best.trace)}" if shown.traces else ""
     return render("history_entry", iteration=entry.iteration, trace=trace, difference=format_difference(entry))

@@ -50,7 +50,7 @@ class Slots:
 
 
 @contextmanager
-def inside(gate: Gate, tokens: int, waiting: Callable[[], None]) -> Iterator[None]:
+def enter_gate(gate: Gate, tokens: int, waiting: Callable[[], None]) -> Iterator[None]:
     """A context that is entered once the gate permits it; until then `waiting` is called now and then, and may
     raise.
     """

@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from llm import errors, extract
-from llm.backend import OnReply, Reply, Underway, Watch, hash_images, request_hash
-from llm.gate import Gate, Slots, inside
-from llm.offline import answer, cut, tokens
-from llm.offline.drafting import FORMS, Component, source
+from llm.backend import OnReply, Reply, Underway, Watch, hash_images, hash_request
+from llm.gate import Gate, Slots, enter_gate
+from llm.offline import answer, count_tokens, cut
+from llm.offline.drafting import FORMS, Component, write_source
 from llm.offline.quantities import STAYING, Quantity, derive
 from llm.offline.reading import Reading, read, read_text
 from llm.prices import Usage
 from llm.prompts import render
 from llm.records import Message
-from llm.shortening import token_estimate
+from llm.shortening import estimate_tokens
 
 WEIGHTS = ("0.03", "0.1", "0.2", "0.5", "1.0", "2.0", "3.0")
 TEMPERATURES = ("0.25", "0.5", "1.0", "2.0", "4.0")
@@ -66,17 +66,17 @@ class LocalWriter:
             told = watch or (lambda underway: None)
             told(Underway(0, len(replies), count, held=False))
             held = partial(told, Underway(0, len(replies), count, held=True))
-            with inside(self.gate, token_estimate(messages) + tokens, held):
-                replies.append(self._one(messages, number, tokens))
+            with enter_gate(self.gate, estimate_tokens(messages) + tokens, held):
+                replies.append(self._write_one(messages, number, tokens))
                 if on_reply:
                     on_reply(replies[-1])
         return replies
 
-    def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
+    def _write_one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
         started = time.monotonic()
         by_rules = answer(messages, seed)
-        if extract.source(by_rules) is None:
-            text, used = by_rules, Usage(sum(tokens(read_text(m)) for m in messages), tokens(by_rules))
+        if extract.find_source(by_rules) is None:
+            text, used = by_rules, Usage(sum(count_tokens(read_text(m)) for m in messages), count_tokens(by_rules))
         else:
             text, used = self._design(read(messages), seed)
         text, finish = cut(text, limit)
@@ -96,7 +96,7 @@ class LocalWriter:
             model=self.model,
             fingerprint="",
             request=request,
-            request_hash=request_hash(request),
+            request_hash=hash_request(request),
             seed=seed,
             at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
@@ -105,23 +105,24 @@ class LocalWriter:
         """A program of the components that the model chooses, and the tokens of choosing."""
         offered = derive(reading)[:MOST_QUANTITIES]
         body = {
-            "messages": [{"role": "user", "content": question(reading, offered)}],
-            "grammar": grammar(offered),
+            "messages": [{"role": "user", "content": make_question(reading, offered)}],
+            "grammar": make_grammar(offered),
             "seed": int(hashlib.sha256(f"{seed}".encode()).hexdigest()[:7], 16),
             "temperature": self.temperature,
             "max_tokens": 400,
             "cache_prompt": False,  # earlier questions change the last digits, and with them the choice
         }
-        said = _server(str(self.path)).handle_chat_completions(body)
+        said = _load_server(str(self.path)).handle_chat_completions(body)
         if "choices" not in said:
             raise errors.BadRequest(f"the local model {self.model} did not answer: {json.dumps(said)[:300]}")
-        parts = components(said["choices"][0]["message"]["content"], offered)
+        parts = read_components(said["choices"][0]["message"]["content"], offered)
         listed = ", ".join(f"{p.quantity.name} ({p.form})" for p in parts)
-        text = f"{NOTICE.format(name=self.model)} It chose {listed}.\n\n```python\n{source(parts, reading.inputs)}```\n"
+        code = write_source(parts, reading.inputs)
+        text = f"{NOTICE.format(name=self.model)} It chose {listed}.\n\n```python\n{code}```\n"
         return text, Usage(said["usage"]["prompt_tokens"], said["usage"]["completion_tokens"])
 
 
-def question(reading: Reading, offered: Sequence[Quantity]) -> str:
+def make_question(reading: Reading, offered: Sequence[Quantity]) -> str:
     """The question to the model, in few words, because it may be small."""
     wants = {"more": "more is better", "less": "less is better", "staying": "paid in every step"}
     listed = "\n".join(f"- {q.name}: {wants.get(q.aim, f'best {q.aim}')}" for q in offered)
@@ -136,7 +137,7 @@ def question(reading: Reading, offered: Sequence[Quantity]) -> str:
     return render("local", task=reading.task[:600], quantities=listed, earlier=earlier)
 
 
-def grammar(offered: Sequence[Quantity]) -> str:
+def make_grammar(offered: Sequence[Quantity]) -> str:
     """A GBNF grammar of two to five choices, each a JSON object; a quantity goes with the transforms that suit it.
 
     The first changes with what the robot does: from a constant alone, nothing can be learned.
@@ -160,7 +161,7 @@ def grammar(offered: Sequence[Quantity]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def components(text: str, offered: Sequence[Quantity]) -> list[Component]:
+def read_components(text: str, offered: Sequence[Quantity]) -> list[Component]:
     """What was chosen, each quantity once. Raises BadAnswer where the text ended before the grammar did."""
     known = {q.name: q for q in offered}
     try:
@@ -178,7 +179,7 @@ def components(text: str, offered: Sequence[Quantity]) -> list[Component]:
 
 
 @cache
-def _server(path: str) -> Any:
+def _load_server(path: str) -> Any:
     """The loaded model; each worker process loads it once, when it is first asked."""
     try:
         import xllamacpp

@@ -9,7 +9,7 @@ from llm.prompts import render
 from llm.records import Message, Problem
 
 
-def chat(user: str) -> tuple[Message, ...]:
+def make_chat(user: str) -> tuple[Message, ...]:
     """The two messages of every first request: who the model is, and what it is asked."""
     return ({"role": "system", "content": render("system")}, {"role": "user", "content": user})
 
@@ -42,10 +42,10 @@ def format_context(problem: Problem) -> str:
 
 def first_prompt(problem: Problem) -> tuple[Message, ...]:
     """The prompt before there is any feedback."""
-    return chat(render("first", problem=format_problem(problem)))
+    return make_chat(render("first", problem=format_problem(problem)))
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Four significant digits; "nan" where training gave none."""
     return "nan" if value is None else f"{value:.4g}"
 
@@ -54,15 +54,15 @@ def format_trace(trace: Mapping[str, Mapping[str, Any]]) -> str:
     """One line a component: "- name: [a, b, ...], max m, mean m, min m"."""
     lines = []
     for name, row in trace.items():
-        samples = ", ".join(number(v) for v in row["samples"])
-        ends = ", ".join(f"{key} {number(row[key])}" for key in ("max", "mean", "min"))
+        samples = ", ".join(format_number(v) for v in row["samples"])
+        ends = ", ".join(f"{key} {format_number(row[key])}" for key in ("max", "mean", "min"))
         lines.append(f"- {name}: [{samples}], {ends}")
     return "\n".join(lines) or "(no trace was recorded)"
 
 
 def format_components(components: Mapping[str, Sequence[float]]) -> str:
     """One line a component: "- name: a, b, ...", its values at some moments."""
-    return "\n".join(f"- {name}: {', '.join(map(number, values))}" for name, values in components.items())
+    return "\n".join(f"- {name}: {', '.join(map(format_number, values))}" for name, values in components.items())
 
 
 PLACE = ("x", "y")
@@ -77,9 +77,9 @@ def format_states(states: Mapping[str, Any]) -> str:
     """
     if not states:
         return ""
-    seconds, falls = number(states["seconds"]), states["falls"]
+    seconds, falls = format_number(states["seconds"]), states["falls"]
     lines = [f"The film lasts {seconds} s; after failing, the episode restarted {falls} times in it."]
     for row in (row for row in states["coordinates"] if row["name"] not in PLACE):
-        values = ", ".join(f"{key} {number(value)}" for key, value in row.items() if key != "name")
+        values = ", ".join(f"{key} {format_number(value)}" for key, value in row.items() if key != "name")
         lines.append(f"- {row['name']}: {values}")
     return "\n".join(lines)

@@ -57,7 +57,7 @@ def _parse(given: Any, kind: type) -> Value | None:
     return int(number) if kind is int else number
 
 
-def settings(options: Sequence[Option], given: Mapping[str, Any], whose: str) -> dict[str, Value]:
+def check_options(options: Sequence[Option], given: Mapping[str, Any], whose: str) -> dict[str, Value]:
     """The values in `given` that differ from their defaults, checked. Raises ValueError for an option that `whose` does
     not have.
     """
@@ -160,7 +160,7 @@ class Method:
         usual = self.find_usual(sees, model_judges)
         known = {option.name: option for option in self.options}
         own = {name: known[name].read(given[name]) for name in usual if name in given}
-        return settings(self.all_options, {**usual, **given}, self.title) | own
+        return check_options(self.all_options, {**usual, **given}, self.title) | own
 
     @property
     def all_options(self) -> tuple[Option, ...]:

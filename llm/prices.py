@@ -30,7 +30,7 @@ class Price:
     output: float
 
 
-def table() -> dict[str, tuple[Price, ...]]:
+def read_table() -> dict[str, tuple[Price, ...]]:
     """Published list prices by model name, oldest first."""
     rows: dict[str, list[Price]] = {}
     for row in json.loads(TABLE.read_text()):
@@ -41,10 +41,10 @@ def table() -> dict[str, tuple[Price, ...]]:
 
 def find_list_prices(model: str) -> tuple[Price, ...]:
     """The list prices of this model; empty where none is known."""
-    return table().get(model, ())
+    return read_table().get(model, ())
 
 
-def cost(usage: Usage | None, prices: Sequence[Price], day: date) -> float | None:
+def compute_cost(usage: Usage | None, prices: Sequence[Price], day: date) -> float | None:
     """Dollars for one call on `day`: the latest price that is not later than it. None when usage or price is unknown.
 
     Discounts for cached input are not modelled, so this is an upper bound where an endpoint gives them.
@@ -56,6 +56,6 @@ def cost(usage: Usage | None, prices: Sequence[Price], day: date) -> float | Non
     return (usage.input_tokens * price.input + usage.output_tokens * price.output) / 1e6
 
 
-def total(costs: Sequence[float | None]) -> tuple[float, int]:
+def sum_costs(costs: Sequence[float | None]) -> tuple[float, int]:
     """The sum of the known costs, and how many are unknown."""
     return sum(c for c in costs if c is not None), sum(c is None for c in costs)

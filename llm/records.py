@@ -99,7 +99,7 @@ class Pick:
     named.
     """
 
-    def saw(self, names: Iterable[str]) -> list[str]:
+    def list_seen(self, names: Iterable[str]) -> list[str]:
         """The candidates of these names that were shown."""
         return [name for name in names if name not in self.unseen]
 
@@ -305,12 +305,12 @@ _LATER = {
 """Fields that came later. At these values they are left out of the payload, so that older experiments still replay."""
 
 
-def canonical(value: Any) -> str:
+def format_canonical(value: Any) -> str:
     """One text per value: the form that is hashed."""
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def payload(request: Request) -> dict[str, Any]:
+def make_payload(request: Request) -> dict[str, Any]:
     """The request as JSON, as saved on its row. What a judge answers carries candidate ids only."""
     match request:
         case Compare():
@@ -340,21 +340,21 @@ def _candidate_from_json(data: Mapping[str, Any]) -> Candidate:
 
 def list_shown(request: Judged) -> tuple[Outcome, ...]:
     """The outcomes that a judge is to look at, in order."""
-    return (request.first, request.second) if isinstance(request, Compare) else trainable(request.outcomes)
+    return (request.first, request.second) if isinstance(request, Compare) else list_trainable(request.outcomes)
 
 
-def fingerprint(request: Request, options: Mapping[str, Any] | None = None) -> str:
+def fingerprint_request(request: Request, options: Mapping[str, Any] | None = None) -> str:
     """SHA-256 of kind, payload and the method's options, where some are set; a replay that differs must stop."""
-    return digest(type(request).__name__, payload(request), options)
+    return hash_payload(type(request).__name__, make_payload(request), options)
 
 
-def digest(kind: str, data: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> str:
+def hash_payload(kind: str, data: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> str:
     """The fingerprint of a request of this kind and payload."""
     body = [kind, {name: value for name, value in data.items() if name not in _UNASKED}]
-    return hashlib.sha256(canonical([*body, dict(options)] if options else body).encode()).hexdigest()
+    return hashlib.sha256(format_canonical([*body, dict(options)] if options else body).encode()).hexdigest()
 
 
-def meaning(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+def describe_meaning(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer to a request of this kind and payload is about, whatever the words that it was asked in: its
     round, its candidates by id, how many of them, their parent, the role.
     """
@@ -394,6 +394,6 @@ def result_from_json(kind: str, data: Any) -> Any:
     return data
 
 
-def trainable(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+def list_trainable(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
     """The outcomes that a judge can see."""
     return tuple(o for o in outcomes if o.ok)

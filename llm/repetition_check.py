@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llm.errors import MethodError
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.records import (
     PROGRAM,
     REWARD,
@@ -27,8 +27,8 @@ from llm.records import (
     Run,
     Train,
     Write,
-    canonical,
-    payload,
+    format_canonical,
+    make_payload,
 )
 
 Flow = tuple[str, int, int, Mapping[str, Any]]
@@ -93,7 +93,7 @@ def begin(problem: Problem, flow: Flow) -> Any:
 
 def _describe_step(step: Request | list[Request]) -> str:
     several = step if isinstance(step, list) else [step]
-    return canonical([isinstance(step, list), [[type(one).__name__, payload(one)] for one in several]])
+    return format_canonical([isinstance(step, list), [[type(one).__name__, make_payload(one)] for one in several]])
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 from llm import diversity, prompts
 from llm.errors import MethodError, ReplayMismatch
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.records import (
     TRIED,
     Outcome,
@@ -27,12 +27,12 @@ from llm.records import (
     Request,
     Run,
     Train,
-    digest,
-    fingerprint,
-    meaning,
-    payload,
+    describe_meaning,
+    fingerprint_request,
+    hash_payload,
+    list_trainable,
+    make_payload,
     result_from_json,
-    trainable,
 )
 
 FORMAT = 2
@@ -56,7 +56,7 @@ class Saved:
     result: Any
     """The result in the form of result_to_json."""
     meaning: Mapping[str, Any] | None = None
-    """As records.meaning gives it; None where it is not at hand, or where a record of an earlier version lacks it."""
+    """As records.describe_meaning gives it; None where it is not at hand, or an earlier version's record lacks it."""
     version: str = ""
     """The version of Prefine that asked; empty where it was not written down."""
 
@@ -75,7 +75,7 @@ class Open:
 
     def fingerprint(self, position: int) -> str:
         """The fingerprint under which the result of the request at this position is to be saved."""
-        return fingerprint(self.requests[position], self.options)
+        return fingerprint_request(self.requests[position], self.options)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def advance(
         yielded = next(steps)
         while True:
             requests = tuple(yielded) if isinstance(yielded, list) else (yielded,)
-            answers = _answers(step, requests, waiting.pop(step, {}), find)
+            answers = _find_answers(step, requests, waiting.pop(step, {}), find)
             if not _check_words(step, requests, answers, chosen, strict, read_meaning):
                 differs.append(step)
             missing = tuple(p for p in range(len(requests)) if p not in answers)
@@ -143,7 +143,7 @@ def advance(
         return Finished(stop.value, tuple(differs))
 
 
-def _answers(
+def _find_answers(
     step: int,
     requests: Sequence[Request],
     saved: dict[int, Saved],
@@ -176,12 +176,12 @@ def _check_words(
         kind = type(request).__name__
         if row.kind != kind:
             raise ReplayMismatch(f"step {step}: the method asks for {kind}, but the saved request is {row.kind}")
-        data = payload(request)
-        in_same_words = bool(row.fingerprint) and row.fingerprint == digest(kind, data, options)
+        data = make_payload(request)
+        in_same_words = bool(row.fingerprint) and row.fingerprint == hash_payload(kind, data, options)
         saved = row.meaning
         if saved is None and read_meaning and not in_same_words:
             saved = read_meaning(row)
-        if saved is not None and (asked := meaning(kind, data)) != saved:
+        if saved is not None and (asked := describe_meaning(kind, data)) != saved:
             other = describe_differences(asked, saved)
             raise ReplayMismatch(f"step {step} ({kind}): the method now asks something else than was saved: {other}")
         if row.fingerprint and not in_same_words:
@@ -312,7 +312,7 @@ def group_versions(versions: Iterable[tuple[int, str]]) -> list[tuple[int, str]]
     return spans
 
 
-def rounds_table(record: Record) -> str:
+def format_rounds(record: Record) -> str:
     """One line a round: candidates, trainable ones, best and worst, RTS of the best and the round's mean, diversity.
 
     Diversity is that of the programs and, behind a slash, that of the films (llm/diversity.py). Where nobody judges,
@@ -327,24 +327,24 @@ def rounds_table(record: Record) -> str:
             rounds[-1] = (rounds[-1][0], result_from_json(row.kind, row.result))
     scores: dict[str, float] = {}
     for outcomes, pick in rounds:
-        scores |= _scores(outcomes)
-        lines.append(_round_line(outcomes, pick, scores))
+        scores |= _list_scores(outcomes)
+        lines.append(_format_round(outcomes, pick, scores))
     return "\n".join(lines)
 
 
-def _round_line(outcomes: Sequence[Outcome], pick: Pick | None, known: Mapping[str, float]) -> str:
+def _format_round(outcomes: Sequence[Outcome], pick: Pick | None, known: Mapping[str, float]) -> str:
     """`known`: the RTS of all candidates so far."""
-    number, scores = outcomes[0].candidate.id.partition("-")[0], _scores(outcomes)
+    number, scores = outcomes[0].candidate.id.partition("-")[0], _list_scores(outcomes)
     best = pick.best if pick else max(scores, key=scores.__getitem__, default="-")
     worst = pick.worst or "-" if pick else "-"
     best_rts = f"{known[best]:.3f}" if best in known else "-"
     mean = f"{sum(scores.values()) / len(scores):.3f}" if scores else "-"
-    trained = f"{len(trainable(outcomes))}/{len(outcomes)}"
+    trained = f"{len(list_trainable(outcomes))}/{len(outcomes)}"
     return f"{number:>5} {trained:>8} {best:>6} {worst:>6} {best_rts:>9} {mean:>9} {_format_diversity(outcomes):>13}"
 
 
-def _scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    return {o.candidate.id: o.rts for o in trainable(outcomes) if o.rts is not None}
+def _list_scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    return {o.candidate.id: o.rts for o in list_trainable(outcomes) if o.rts is not None}
 
 
 def _format_diversity(outcomes: Sequence[Outcome]) -> str:
@@ -398,7 +398,7 @@ def _report(record: Record, end: Open | Finished) -> list[str]:
     lines += [f"step {step} ({kinds[step]}): the method now asks in other words than was saved" for step in end.differs]
     if record.set_aside:
         lines.append(f"{len(record.set_aside)} answers of an earlier revision of the method are set aside")
-    lines.append(rounds_table(record))
+    lines.append(format_rounds(record))
     if isinstance(end, Finished):
         return [*lines, f"winner: {end.candidate}"]
     waiting = ", ".join(type(end.requests[p]).__name__ for p in end.missing)

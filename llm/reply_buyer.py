@@ -10,7 +10,7 @@ from threading import Lock
 from typing import Any
 
 from llm.backend import LOST, ChatBackend, OnReply, Reply, Watch, hash_images
-from llm.records import Message, canonical
+from llm.records import Message, format_canonical
 from llm.shortening import Conversation, shorten
 
 StopCheck = Callable[[], None]
@@ -45,7 +45,7 @@ class ReplyBuyer:
     """Replies asked for, which the budget limits; saved ones are free."""
     lock: Lock = field(default_factory=Lock)
 
-    def next_seeds(self, count: int) -> list[int]:
+    def take_seeds(self, count: int) -> list[int]:
         """The next unused seeds, at most as many as the budget allows. Raises OutOfBudget when it allows none."""
         count = min(count, self.budget - self.asked)
         if count <= 0:
@@ -76,7 +76,7 @@ class ReplyBuyer:
 
     def find_unused_replies(self, messages: Sequence[Message]) -> dict[int, Reply]:
         """The saved replies to these messages that have not been used."""
-        return self.saved.get(canonical(hash_images(messages)), {})
+        return self.saved.get(format_canonical(hash_images(messages)), {})
 
     def use_saved(self, pools: Sequence[dict[int, Reply]], seeds: Sequence[int]) -> list[Reply | None]:
         """The reply to use from each pool of unused replies; None where one has to be bought.
@@ -99,7 +99,7 @@ class ReplyBuyer:
         with self.lock:
             self.asked += len(seeds)
         found: list[Reply] = []
-        for first, count in _runs_of_seeds(seeds):
+        for first, count in _split_runs(seeds):
             more: dict[str, Any] = {"tokens": self.tokens, "watch": self.watch}
             set_here = {name: value for name, value in more.items() if value}
             found.extend(self.backend.complete(messages, count, first, self._note_reply, **set_here))
@@ -113,7 +113,7 @@ class ReplyBuyer:
                 self.on_call(reply)
 
 
-def _runs_of_seeds(seeds: Sequence[int]) -> list[tuple[int, int]]:
+def _split_runs(seeds: Sequence[int]) -> list[tuple[int, int]]:
     """Runs of consecutive seeds as (first, count)."""
     runs: list[tuple[int, int]] = []
     for seed in seeds:
@@ -129,7 +129,7 @@ def group_replies(saved: Sequence[Reply]) -> dict[str, dict[int, Reply]]:
     found: dict[str, dict[int, Reply]] = {}
     for reply in saved:
         if reply.finish_reason != LOST:
-            found.setdefault(canonical(hash_images(reply.request["messages"])), {})[reply.seed] = reply
+            found.setdefault(format_canonical(hash_images(reply.request["messages"])), {})[reply.seed] = reply
     return found
 
 

@@ -76,7 +76,7 @@ class RequestBatch:
             while self.waiting or self.running:
                 self._start(client)
                 if self.watch:
-                    self.watch(self._underway(len(seeds)))
+                    self.watch(self._describe_progress(len(seeds)))
                 for future in self._wait():
                     self._settle(self.running.pop(future), future)
         except BaseException as reason:
@@ -107,7 +107,7 @@ class RequestBatch:
             turn.ticket, turn.heard, turn.first_heard, turn.sent = ticket, [], None, self.body(turn.seed)
             turn.tries, turn.started = turn.tries + 1, turn.started or now
             asked = wire.ask(client, turn.sent, turn.hear)
-            self.running[asyncio.run_coroutine_threadsafe(asked, wire.loop())] = turn
+            self.running[asyncio.run_coroutine_threadsafe(asked, wire.get_loop())] = turn
 
     def _wait(self) -> list[Future[wire.Answer]]:
         if not self.running:
@@ -167,7 +167,7 @@ class RequestBatch:
             self.gate.rest(asked)
         return True
 
-    def _underway(self, asked: int) -> Underway:
+    def _describe_progress(self, asked: int) -> Underway:
         tokens = sum(len(turn.heard) for turn in self.running.values())
         return Underway(tokens, self.answered, asked, bool(self.waiting))
 
@@ -188,8 +188,8 @@ def _count_tokens(answer: wire.Answer | None) -> int | None:
 @contextmanager
 def open_client(base_url: str, api_key: str, timeout: float) -> Iterator[openai.AsyncOpenAI]:
     """A client for one call of `complete`; its connections are closed at the end, also running ones."""
-    client = wire.client(base_url, api_key, timeout)
+    client = wire.make_client(base_url, api_key, timeout)
     try:
         yield client
     finally:
-        asyncio.run_coroutine_threadsafe(client.close(), wire.loop()).result(timeout=10)
+        asyncio.run_coroutine_threadsafe(client.close(), wire.get_loop()).result(timeout=10)

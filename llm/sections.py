@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from llm.prompts import template
+from llm.prompts import get_template
 from llm.records import Message, Span
 
 REMARK, EXAMPLE = 0, 1
@@ -59,7 +59,7 @@ def join_texts(separator: str, texts: Iterable[str | Text]) -> Text:
 
 def fill_prompt(name: str, /, **values: str | Text) -> Text:
     """As llm.prompts.render, keeping the optional parts of the values. Raises PromptError as that does."""
-    wanted = template(name, values)
+    wanted = get_template(name, values)
     pieces, place = list[str | Text](), 0
     for found in wanted.pattern.finditer(wanted.template):
         variable = found["named"] or found["braced"]

@@ -96,7 +96,7 @@ class Handler(BaseHTTPRequestHandler):
         if not body.get("stream"):
             return whole
         options = body.get("stream_options")
-        return events(whole, isinstance(options, dict) and bool(options.get("include_usage")))
+        return format_events(whole, isinstance(options, dict) and bool(options.get("include_usage")))
 
     def body(self) -> dict[str, Any]:
         """The request's JSON object. Raises BadCall where it is none or too long."""
@@ -163,7 +163,7 @@ PIECE = 40
 """Letters in a piece of a streamed answer."""
 
 
-def events(whole: dict[str, Any], usage: bool) -> str:
+def format_events(whole: dict[str, Any], usage: bool) -> str:
     """The completion as OpenAI streams it: pieces of text, the finish reason, where asked for the usage, [DONE]."""
     shared = {name: whole[name] for name in ("id", "created", "model", "system_fingerprint")}
     shared["object"] = "chat.completion.chunk"

@@ -17,7 +17,7 @@ PARTS_LEFT_OUT = "(The oldest {} left out: too long for this model.)\n\n"
 ATTEMPTS_LEFT_OUT = "(Earlier attempts are left out: too long for this model.)\n\n"
 
 
-def token_estimate(messages: Sequence[Message]) -> int:
+def estimate_tokens(messages: Sequence[Message]) -> int:
     """About how many tokens these messages are; rather too many."""
     letters = images = 0
     for message in messages:
@@ -67,7 +67,7 @@ class Conversation:
         """The conversation after one more refused answer."""
         return replace(self, attempts=(*self.attempts, attempt))
 
-    def shorter(self) -> Conversation | None:
+    def leave_out_next(self) -> Conversation | None:
         """Leave out one more piece: the oldest attempt while there is a later one, then the next optional part."""
         if len(self.attempts) - self.attempts_left_out > 1:
             return replace(self, attempts_left_out=self.attempts_left_out + 1)
@@ -84,7 +84,7 @@ def shorten(conversation: Conversation, room: int, images: int = 0) -> Conversat
     """
     most = (room - ANSWER_TOKENS - images * TOKENS_PER_IMAGE) * LETTERS_PER_TOKEN
     while room and sum(len(message["content"]) for message in conversation.messages) > most:
-        shorter = conversation.shorter()
+        shorter = conversation.leave_out_next()
         if shorter is None:
             break
         conversation = shorter

@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from llm.errors import MethodError
-from llm.records import Outcome, Request, trainable
+from llm.records import Outcome, Request, list_trainable
 
 Steps = Generator[Request | list[Request], Any, str]
 """Yields a request, or a list of requests that may run concurrently; receives the result, or the list of results in
@@ -21,7 +21,7 @@ def make_seed(rng: random.Random) -> int:
 
 def by_id(iteration: int, outcomes: Sequence[Outcome]) -> dict[str, Outcome]:
     """The trainable outcomes by candidate id. Raises MethodError when there are none."""
-    seen = {o.candidate.id: o for o in trainable(outcomes)}
+    seen = {o.candidate.id: o for o in list_trainable(outcomes)}
     if not seen:
         reason = next((o.reason for o in outcomes if o.reason), "none was given")
         raise MethodError(

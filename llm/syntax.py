@@ -11,13 +11,13 @@ from threading import RLock
 _LOCK = RLock()
 
 
-def module(source: str) -> ast.Module:
+def parse_module(source: str) -> ast.Module:
     """The tree of a program. Raises what ast.parse raises on what is not Python."""
     with _pause_collection():
         return ast.parse(source)
 
 
-def expression(source: str) -> ast.expr:
+def parse_expression(source: str) -> ast.expr:
     """The tree of one expression. Raises what ast.parse raises on what is not Python."""
     with _pause_collection():
         return ast.parse(source, mode="eval").body

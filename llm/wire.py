@@ -48,7 +48,7 @@ class NoAnswer(Exception):
 
 
 @cache
-def loop() -> asyncio.AbstractEventLoop:
+def get_loop() -> asyncio.AbstractEventLoop:
     """The event loop of all requests."""
     running = asyncio.new_event_loop()
     threading.Thread(target=running.run_forever, name="language models", daemon=True).start()
@@ -56,16 +56,20 @@ def loop() -> asyncio.AbstractEventLoop:
 
 
 @cache
-def tls() -> Any:
+def get_certificates() -> Any:
     """The certificates are read once."""
     return httpx2.create_ssl_context()
 
 
-def client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
+def make_client(base_url: str, api_key: str, timeout: float) -> openai.AsyncOpenAI:
     """A client without retries of its own, which are llm.request_batch's business. `timeout`: seconds of silence."""
     limits = httpx2.Limits(max_keepalive_connections=0)  # llama.cpp's server closes them just as they are used again
     http = httpx2.AsyncClient(
-        verify=tls(), timeout=timeout, follow_redirects=False, limits=limits, event_hooks={"response": [limit_response]}
+        verify=get_certificates(),
+        timeout=timeout,
+        follow_redirects=False,
+        limits=limits,
+        event_hooks={"response": [limit_response]},
     )
     return openai.AsyncOpenAI(
         base_url=base_url, api_key=api_key or "none", timeout=timeout, max_retries=0, http_client=http
@@ -123,13 +127,13 @@ async def ask(asked: openai.AsyncOpenAI, body: Mapping[str, Any], heard: Heard) 
     try:
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             return await _read_stream(response, heard)
-        content = b"".join([piece async for piece in _pieces(response)])
+        content = b"".join([piece async for piece in _read_pieces(response)])
         return _read_answer(_read(content, response.request))
     finally:
         await response.aclose()
 
 
-async def events(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def read_events(response: httpx2.Response) -> AsyncIterator[bytes]:
     """The data of each server-sent event. Comments, by which servers keep a silent connection open, are passed over."""
     data: list[bytes] = []
     async for line in _read_lines(response):
@@ -146,7 +150,7 @@ async def _read_lines(response: httpx2.Response) -> AsyncIterator[bytes]:
     """Lines end with CR LF, LF or CR and nothing else: a JSON text may hold what Python takes for other ends."""
     begun: list[bytes] = []
     after_return = False
-    async for piece in _pieces(response):
+    async for piece in _read_pieces(response):
         first, *others = LINE_ENDS.split(piece.removeprefix(b"\n") if after_return else piece)
         after_return = piece.endswith(b"\r")
         begun.append(first)
@@ -156,7 +160,7 @@ async def _read_lines(response: httpx2.Response) -> AsyncIterator[bytes]:
     yield b"".join(begun)
 
 
-async def _pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
+async def _read_pieces(response: httpx2.Response) -> AsyncIterator[bytes]:
     """The lines as they arrive. Raises NoAnswer where they are longer than any answer can be."""
     size = 0
     async for piece in response.aiter_bytes():
@@ -193,7 +197,7 @@ async def _read_stream(response: httpx2.Response, heard: Heard) -> Answer:
     reasons = 0  # some servers give one with every piece, which then says nothing of the end
     try:
         async with asyncio.timeout(None) as waiting:
-            async for data in events(response):
+            async for data in read_events(response):
                 if data.startswith(b"[DONE]"):
                     done = True
                     break
@@ -203,18 +207,18 @@ async def _read_stream(response: httpx2.Response, heard: Heard) -> Answer:
                 if not isinstance(chunk, dict):
                     continue
                 chunks += 1
-                model = _text(chunk, "model") or model
-                fingerprint = _text(chunk, "system_fingerprint") or fingerprint
-                usage = _usage(chunk.get("usage")) or usage
-                for choice in _choices(chunk):
+                model = _read_text(chunk, "model") or model
+                fingerprint = _read_text(chunk, "system_fingerprint") or fingerprint
+                usage = _read_usage(chunk.get("usage")) or usage
+                for choice in _read_choices(chunk):
                     choosing = True
                     delta = choice.get("delta")
                     delta = delta if isinstance(delta, dict) else {}  # some filters send chunks without one
-                    came = [(name, piece) for name in WORDS if (piece := _text(delta, name))]
+                    came = [(name, piece) for name in WORDS if (piece := _read_text(delta, name))]
                     for name, piece in came:
                         heard(piece)
                         pieces += [piece] if name == "content" else []
-                    reason = _text(choice, "finish_reason")
+                    reason = _read_text(choice, "finish_reason")
                     reasons += bool(reason)
                     finish = reason or ("" if came else finish)
                     over = finish and reasons == 1 and pieces
@@ -236,29 +240,29 @@ def _name_reason(finish: str) -> str:
     return "length" if finish.lower() in CUT_OFF else finish
 
 
-def _choices(data: Any) -> list[dict[str, Any]]:
+def _read_choices(data: Any) -> list[dict[str, Any]]:
     choices = data.get("choices") if isinstance(data, dict) else None
     return [choice for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []
 
 
-def _text(data: Mapping[str, Any], name: str) -> str:
+def _read_text(data: Mapping[str, Any], name: str) -> str:
     value = data.get(name)
     return value if isinstance(value, str) else ""
 
 
 def _read_answer(data: Any) -> Answer:
-    first = next(iter(_choices(data)), {})
+    first = next(iter(_read_choices(data)), {})
     message = first.get("message")
     if not isinstance(message, dict):
         raise NoAnswer("without any choices")
-    finish, usage = _text(first, "finish_reason") or "stop", _usage(data.get("usage"))
+    finish, usage = _read_text(first, "finish_reason") or "stop", _read_usage(data.get("usage"))
     if finish in GIVEN_UP:
         raise BrokenOff(usage)
-    fingerprint = _text(data, "system_fingerprint")
-    return Answer(_text(message, "content"), _name_reason(finish), usage, _text(data, "model"), fingerprint)
+    fingerprint = _read_text(data, "system_fingerprint")
+    return Answer(_read_text(message, "content"), _name_reason(finish), usage, _read_text(data, "model"), fingerprint)
 
 
-def _usage(usage: Any) -> Usage | None:
+def _read_usage(usage: Any) -> Usage | None:
     """The tokens where the endpoint reports numbers."""
     if not isinstance(usage, dict):
         return None

@@ -101,7 +101,7 @@ class Answer:
     @property
     def source(self) -> str | None:
         """The reward function in the reply; None where it holds none."""
-        return extract.source(self.reply.text)
+        return extract.find_source(self.reply.text)
 
 
 def write(
@@ -135,7 +135,7 @@ def write(
     error, permanent, named = "", False, 0
     try:
         while len(accepted) < request.count:
-            seeds = buyer.next_seeds(request.count - len(accepted))
+            seeds = buyer.take_seeds(request.count - len(accepted))
             answers = [Answer(conversation, reply) for reply in buyer.get_replies(messages, seeds)]
             for repairs_left in range(REPAIRS, -1, -1):
                 failed = sort_answers(answers, check, accepted, refused)
@@ -145,22 +145,22 @@ def write(
     except OutOfBudget:
         error = explain_too_few(len(accepted), request.count, buyer.used, refused)
     except ModelError as failure:
-        error, permanent, named = str(failure), failure.permanent, context_named(failure)
+        error, permanent, named = str(failure), failure.permanent, find_context(failure)
     good = list(accepted.values())[: request.count]
-    candidates = tuple(candidate(request, index, answer) for index, answer in enumerate(good, request.first))
+    candidates = tuple(make_candidate(request, index, answer) for index, answer in enumerate(good, request.first))
     calls = tuple(sorted(buyer.calls, key=lambda r: r.seed))
     return Written(candidates, calls, tuple(refused), error, permanent, buyer.left_out, named)
 
 
-def context_named(failure: ModelError) -> int:
+def find_context(failure: ModelError) -> int:
     """The context that a refusal named, in tokens; 0 where there was none to name, or it did not."""
     return failure.room if isinstance(failure, TooLong) else 0
 
 
-def candidate(request: Write, index: int, answer: Answer) -> Candidate:
+def make_candidate(request: Write, index: int, answer: Answer) -> Candidate:
     """The executable program of this answer as the request's candidate of this index."""
     assert answer.source is not None
-    thought = answer.thought or extract.thought(answer.reply.text) if request.thought else ""
+    thought = answer.thought or extract.find_thought(answer.reply.text) if request.thought else ""
     return Candidate(f"{request.iteration}-{index}", answer.source, request.parent, thought, answer.notes)
 
 
@@ -174,9 +174,9 @@ def sort_answers(
     failed = []
     for answer, source in readable:
         verdict = next(verdicts) if source is not None else None
-        refusal = _refusal(answer.reply, source, verdict, accepted)
+        refusal = _find_refusal(answer.reply, source, verdict, accepted)
         if source is not None and refusal is None:
-            accepted[extract.normal_form(source)] = replace(answer, notes=verdict.notes if verdict else ())
+            accepted[extract.normalize_program(source)] = replace(answer, notes=verdict.notes if verdict else ())
         if refusal is not None:
             refused.append(refusal)
             if refusal.stage not in ("cut off", "duplicate"):
@@ -184,14 +184,14 @@ def sort_answers(
     return failed
 
 
-def _refusal(
+def _find_refusal(
     reply: Reply, source: str | None, verdict: Checked | None, accepted: Mapping[str, Answer]
 ) -> Refused | None:
     """Why this reply gives no candidate; None when it does."""
     if verdict is not None and source is not None:
         if not verdict.ok and reply.finish_reason != "length":
             return Refused(reply.seed, verdict.stage, verdict.reason, source)
-        if verdict.ok and extract.normal_form(source) in accepted:
+        if verdict.ok and extract.normalize_program(source) in accepted:
             return Refused(reply.seed, "duplicate", "the same program was already written in this iteration", source)
         if verdict.ok:
             return None
@@ -211,13 +211,13 @@ def repair_answers(
     Where none may be bought, as saved first answers wait for their use, those that are saved. Raises OutOfBudget, and
     ModelError where asking on is useless.
     """
-    seeds = buyer.next_seeds(len(failed))
+    seeds = buyer.take_seeds(len(failed))
     talks = [buyer.shorten(ask_for_repair(answer, refusal, problem)) for answer, refusal in failed[: len(seeds)]]
     sent = [talk.messages for talk in talks]
     saved = buyer.use_saved([buyer.find_unused_replies(messages) for messages in sent], seeds)
     with ThreadPoolExecutor(max_workers=len(talks)) as pool:
         replies = list(pool.map(partial(repair, buyer, may_buy), sent, seeds, saved))
-    thoughts = [answer.thought or extract.thought(answer.reply.text) for answer, _ in failed[: len(seeds)]]
+    thoughts = [answer.thought or extract.find_thought(answer.reply.text) for answer, _ in failed[: len(seeds)]]
     return [Answer(talk, reply, said) for talk, reply, said in zip(talks, replies, thoughts, strict=True) if reply]
 
 
@@ -272,11 +272,11 @@ def ask(
     error, permanent, text, named = "", False, "", 0
     try:
         while not text:
-            reply = next(iter(buyer.get_replies(messages, buyer.next_seeds(1))), None)
+            reply = next(iter(buyer.get_replies(messages, buyer.take_seeds(1))), None)
             said = extract.strip_thinking(reply.text).strip() if reply and reply.finish_reason != "length" else ""
             text = said if accept(said) else ""
     except OutOfBudget:
         error = f"the model gave no usable answer in {buyer.used} tries. Try another model, or ask again."
     except ModelError as failure:
-        error, permanent, named = str(failure), failure.permanent, context_named(failure)
+        error, permanent, named = str(failure), failure.permanent, find_context(failure)
     return Asked(text, tuple(sorted(buyer.calls, key=lambda r: r.seed)), error, permanent, named)

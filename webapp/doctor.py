@@ -199,7 +199,7 @@ def examine_prompts() -> Iterator[Finding]:
     if not own:
         yield report_ok("Prefine's own")
         return
-    yield report_ok(f"set {prompts.digest(own)} of your own replaces {len(own)}: {', '.join(own)}")
+    yield report_ok(f"set {prompts.hash_texts(own)} of your own replaces {len(own)}: {', '.join(own)}")
     if not (settings.MODEL_BASE_URL or settings.LOCAL_MODEL):
         words = "the offline writer finds what it needs by Prefine's headings, and may miss them in prompts of your own"
         yield warn(words, "name a language model: PREFINE_BASE_URL and PREFINE_MODEL")

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.batch import Training, Trainings
 from llm import writer
 from llm.judges import proxy
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.offline import OfflineWriter
 from llm.records import (
     Ask,
@@ -28,7 +28,7 @@ from llm.records import (
     Request,
     Train,
     Write,
-    fingerprint,
+    fingerprint_request,
     list_shown,
 )
 from simulation import catalog
@@ -119,7 +119,7 @@ class Search:
         if isinstance(request, Ask):
             return writer.ask(OfflineWriter(), request).text
         assert isinstance(request, Judge | Choose), f"{type(request).__name__} is not answered here"
-        text = f"{self.seed} {self.number} {slot} {fingerprint(request, self.options)}"
+        text = f"{self.seed} {self.number} {slot} {fingerprint_request(request, self.options)}"
         seed = int(hashlib.sha256(text.encode()).hexdigest()[:7], 16)
         options = self.judging if len(list_shown(request)) > 1 else {}
         return proxy.judge(request, options, seed, self._scale())

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from llm.extract import find_fenced_blocks
-from llm.offline.reading import sections
+from llm.offline.reading import split_sections
 from simulation import catalog
 from simulation.names import match_name
 
@@ -89,7 +89,7 @@ def _read_folder(folder: Path) -> Iterator[Program]:
 
 
 def _read_file(file: Path) -> Iterator[Program]:
-    for title, body in sections(file.read_text(errors="replace")):
+    for title, body in split_sections(file.read_text(errors="replace")):
         parts = [part.strip() for part in re.split(",", title)]
         method = match_name(parts[0], METHODS)
         blocks = find_fenced_blocks(body)

@@ -51,7 +51,7 @@ class Program(Answer):
 
     def read(self, text: str) -> str | None:
         """The last complete program in the problem's language; one that implements functions includes their header."""
-        return answer_parts.program(text, self.problem.language, self.problem.header_name)
+        return answer_parts.find_program(text, self.problem.language, self.problem.header_name)
 
     @property
     def wanted(self) -> str:

@@ -75,7 +75,7 @@ class Reward(Form):
 
     def final_answer(self, outcome: Outcome) -> str:
         """The set of inputs that it rewards or punishes."""
-        return f"Rewards what it reads from: {', '.join(sorted(extract.arguments(outcome.candidate.source)))}"
+        return f"Rewards what it reads from: {', '.join(sorted(extract.list_arguments(outcome.candidate.source)))}"
 
     def same_answer(self, first: str, second: str) -> bool | None:
         """True for the same inputs; else None, because only a model can decide."""
@@ -83,7 +83,7 @@ class Reward(Form):
 
     def read(self, text: str) -> str | None:
         """The last program that defines compute_reward."""
-        return extract.source(text)
+        return extract.find_source(text)
 
     @property
     def wanted(self) -> str:

@@ -20,9 +20,11 @@ def estimate(
     if not prior and not _is_connected(wins[0]):
         raise ValueError("somebody always wins, always loses or met none of the others: give a prior above 0")
     strengths = _fit(wins[0], prior)
-    inverse = np.linalg.pinv(_information(wins[0], prior, strengths))  # without a prior: under "strengths sum to zero"
+    inverse = np.linalg.pinv(
+        _compute_information(wins[0], prior, strengths)
+    )  # without a prior: under "strengths sum to zero"
     centred = (np.eye(players) - 1.0 / max(players, 1)) @ inverse
-    errors = np.sqrt(np.diag(centred @ _information(wins[1], prior, strengths) @ centred.T))
+    errors = np.sqrt(np.diag(centred @ _compute_information(wins[1], prior, strengths) @ centred.T))
     return strengths, errors
 
 
@@ -34,7 +36,7 @@ def _fit(wins: np.ndarray, prior: float) -> np.ndarray:
         against = 1.0 / (1.0 + np.exp(-strengths))  # P(i beats the player of strength 0)
         # dL/db_i = sum_j (w_ij - n_ij p_ij) + prior (1/2 - p_i0)
         gradient = (wins - (wins + wins.T) * expected).sum(axis=1) + prior * (0.5 - against)
-        information = _information(wins, prior, strengths)
+        information = _compute_information(wins, prior, strengths)
         step = np.linalg.solve(information, gradient) if prior else np.linalg.pinv(information) @ gradient
         strengths = strengths + np.clip(step, -2.0, 2.0)
         if np.abs(step).max(initial=0.0) < 1e-12:
@@ -42,7 +44,7 @@ def _fit(wins: np.ndarray, prior: float) -> np.ndarray:
     return strengths
 
 
-def _information(wins: np.ndarray, prior: float, strengths: np.ndarray) -> np.ndarray:
+def _compute_information(wins: np.ndarray, prior: float, strengths: np.ndarray) -> np.ndarray:
     """Fisher information (n, n) at these strengths: minus the second derivatives of the log-likelihood."""
     expected = 1.0 / (1.0 + np.exp(strengths[None, :] - strengths[:, None]))
     against = 1.0 / (1.0 + np.exp(-strengths))

@@ -36,7 +36,7 @@ class Question:
     """Shuffled, so that a preference for the first place favours no candidate systematically."""
 
 
-def question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str, int] | None = None) -> Question:
+def make_question(judged: Judged, problem: Problem, seed: int, pictures: Mapping[str, int] | None = None) -> Question:
     """The question to the model in the role `judge`.
 
     `pictures`: how many pictures of each candidate, by id, the caller puts behind the text, in the question's order.
@@ -68,16 +68,16 @@ def read(asked: Question, text: str) -> Pick | str | None:
 
 def names_one(text: str, choices: int) -> bool:
     """Whether the answer names one of `choices` as the best."""
-    return _number(_BEST, text, choices) > 0
+    return _read_number(_BEST, text, choices) > 0
 
 
 def _find_named(pattern: re.Pattern[str], text: str, order: Sequence[Outcome]) -> Outcome | None:
     """The outcome whose number stands behind the word; None where no outcome has such a number."""
-    number = _number(pattern, text, len(order))
+    number = _read_number(pattern, text, len(order))
     return order[number - 1] if number else None
 
 
-def _number(pattern: re.Pattern[str], text: str, count: int) -> int:
+def _read_number(pattern: re.Pattern[str], text: str, count: int) -> int:
     """The number from 1 to `count` that stands last behind the word; 0 where none does."""
     found = pattern.findall(text)
     number = int(found[-1]) if found else 0

@@ -37,7 +37,7 @@ class Rating:
     high: float
 
 
-def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
+def list_comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
     """The pairs that best and worst of K imply: the best beats every other, every other beats the worst (2K - 3
     pairs). Where the judge saw no difference, every pair is a tie; where nobody could judge, there are none.
     """
@@ -45,7 +45,7 @@ def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
         pairs = combinations(shown, 2) if pick.undecided == "equal" else ()
         share = 1 / max(len(shown) - 1, 1)
         return [Comparison(*pair, 0.5, share) for a, b in pairs for pair in ((a, b), (b, a))]
-    share = independence(len(shown), pick.worst is not None)
+    share = compute_independence(len(shown), pick.worst is not None)
     found = [Comparison(pick.best, other, share=share) for other in shown if other != pick.best]
     if pick.worst is not None:
         rest = [other for other in shown if other not in (pick.best, pick.worst)]
@@ -53,7 +53,7 @@ def comparisons(pick: Pick, shown: Sequence[str]) -> list[Comparison]:
     return found
 
 
-def independence(k: int, worst: bool = True) -> float:
+def compute_independence(k: int, worst: bool = True) -> float:
     """The information of each of the 2K - 3 pairs of one best and worst of K, relative to a separate comparison: 0.36
     for 6. Without a worst there are K - 1 pairs: 2/K.
 
@@ -74,7 +74,7 @@ def read_comparison(first: str, second: str, answer: str) -> list[Comparison]:
     return [Comparison(first, second) if answer == "first" else Comparison(second, first)]
 
 
-def best_worst(picks: Sequence[tuple[Pick, Sequence[str]]]) -> dict[str, Rating]:
+def score_best_worst(picks: Sequence[tuple[Pick, Sequence[str]]]) -> dict[str, Rating]:
     """Best-worst scaling: (times best - times worst) / times shown, in [-1, 1], for each candidate.
 
     `picks` are pairs of a pick and the ids that were shown. The interval is the normal approximation of a mean of
@@ -127,8 +127,8 @@ def pool_picks(picks: Sequence[tuple[Pick, Sequence[str]]]) -> Pick:
     if not picks:
         raise ValueError("nobody of the panel has picked yet")
     shown = list(dict.fromkeys(name for _, ids in picks for name in ids))
-    strengths = bradley_terry([c for pick, ids in picks for c in comparisons(pick, ids)], names=shown)
-    scaled = best_worst(picks)
+    strengths = bradley_terry([c for pick, ids in picks for c in list_comparisons(pick, ids)], names=shown)
+    scaled = score_best_worst(picks)
     ranked = sorted(shown, key=lambda name: (-round(strengths[name].value, 6), -scaled[name].value))
     best, worst = ranked[0], ranked[-1] if len(ranked) > 1 else None
     said = [(pick, pick.reason.strip()) for pick, _ in picks]
@@ -158,7 +158,7 @@ UNDECIDED = {"equal": "the judge saw no difference", "skip": "the judge could no
 
 def reason_text(pick: Pick) -> str:
     """A person's sentence and tags as one text; empty when there are none."""
-    tags = f"Tags: {tags_text(pick.tags)}" if pick.tags else ""
+    tags = f"Tags: {format_tags(pick.tags)}" if pick.tags else ""
     return "\n".join(part for part in (pick.reason.strip(), tags) if part)
 
 
@@ -167,6 +167,6 @@ def undecided_text(pick: Pick) -> str:
     return render("undecided", why=UNDECIDED[pick.undecided]) if pick.undecided else ""
 
 
-def tags_text(tags: Sequence[str]) -> str:
+def format_tags(tags: Sequence[str]) -> str:
     """The tags in their order, each once, with the number of people where several gave it."""
     return ", ".join(f"{tag} ({times} people)" if times > 1 else tag for tag, times in Counter(tags).items())

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from llm.judges.panel import comparisons
+from llm.judges.panel import list_comparisons
 from llm.records import Outcome, Pick
 
 NUMBERS = ("mean", "min", "max", "speed")
@@ -42,7 +42,9 @@ def fit(rounds: Sequence[Judged]) -> Callable[[Outcome], float] | None:
     films = {o.candidate.id: read_film(o) for judged in rounds for o in judged.outcomes}
     films = {name: numbers for name, numbers in films.items() if numbers}
     pairs = [
-        pair for one in rounds for pair in comparisons(one.pick, one.pick.saw([o.candidate.id for o in one.outcomes]))
+        pair
+        for one in rounds
+        for pair in list_comparisons(one.pick, one.pick.list_seen([o.candidate.id for o in one.outcomes]))
     ]
     pairs = [pair for pair in pairs if pair.winner in films and pair.loser in films]
     if not pairs:
@@ -68,7 +70,7 @@ def count_foretold(rounds: Sequence[Judged]) -> tuple[int, int]:
     """Of the pairs that the last round's pick implies, how many the rounds before it foretold; and all of them."""
     worth, last = fit(rounds[:-1]), rounds[-1]
     films = {o.candidate.id: o for o in last.outcomes if read_film(o)}
-    pairs = comparisons(last.pick, last.pick.saw(films)) if not last.pick.undecided else []
+    pairs = list_comparisons(last.pick, last.pick.list_seen(films)) if not last.pick.undecided else []
     if worth is None or not pairs:
         return 0, 0
     return sum(worth(films[pair.winner]) > worth(films[pair.loser]) for pair in pairs), len(pairs)

@@ -30,10 +30,10 @@ def judge(
     """
     seen = list_shown(request)
     noise = noisy.Teacher(**(options or {}))  # type: ignore[arg-type]
-    values = teacher.utilities(check_scored(seen), noise, unit)
+    values = teacher.compute_utilities(check_scored(seen), noise, unit)
     rng = random.Random(seed)
     if isinstance(request, Compare):
-        first, second = teacher.utilities(check_scored(seen), replace(noise, gamma=1.0), unit)
+        first, second = teacher.compute_utilities(check_scored(seen), replace(noise, gamma=1.0), unit)
         return noisy.compare(values[0], values[1], noise, rng, (first, second), unit or 1.0)
     best = noisy.choose_best(values, noise, rng)
     rest = [i for i in range(len(seen)) if i != best]

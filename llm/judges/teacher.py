@@ -21,7 +21,7 @@ OPTIONS = (
 )
 
 
-def utilities(outcomes: Sequence[Outcome], teacher: Teacher, unit: float | None = None) -> list[float]:
+def compute_utilities(outcomes: Sequence[Outcome], teacher: Teacher, unit: float | None = None) -> list[float]:
     """The utility of each to this teacher, in units of |`unit`|: the mean |RTS| of all that the experiment has trained.
 
     Without it, or where it is 0, the mean size of those shown: a poor pair then looks as good as any other.

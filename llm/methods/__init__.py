@@ -20,7 +20,7 @@ ASKING_PAIRS: tuple[str, ...] = tuple(name for name, method in METHODS.items() i
 """Those whose trainings also learn a reward, which takes other times than training alone."""
 
 
-def method(name: str) -> Method:
+def get_method(name: str) -> Method:
     """The method of this name. Raises ValueError naming those that are offered."""
     if name not in METHODS:
         raise ValueError(f"unknown method {name!r}; known: {', '.join(OFFERED)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from llm.errors import MethodError, explain_missing_score
-from llm.messages import chat, first_prompt, format_problem, format_trace
+from llm.messages import first_prompt, format_problem, format_trace, make_chat
 from llm.method import Method
 from llm.prompts import render
 from llm.records import Message, Outcome, Problem, Train, Write
@@ -21,7 +21,7 @@ def eureka(problem: Problem, rng: random.Random, k: int = 6, n: int = 5) -> Step
     best: Outcome | None = None  # of the last round: greedy, it may be worse than the one before
     winner: Outcome | None = None
     for iteration in range(1, n + 1):
-        prompt = feedback_prompt(problem, iteration - 1, best) if best else first_prompt(problem)
+        prompt = make_feedback_prompt(problem, iteration - 1, best) if best else first_prompt(problem)
         candidates = yield Write(iteration, prompt, k, make_seed(rng), best.candidate.id if best else None)
         outcomes = yield Train(iteration, candidates)
         best = max(by_id(iteration, outcomes).values(), key=score)
@@ -38,7 +38,7 @@ def score(outcome: Outcome) -> float:
     return outcome.rts
 
 
-def feedback_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ...]:
+def make_feedback_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ...]:
     """Reward reflection: the best of the round with its components' and the score's values over the training."""
     trace = format_trace({**best.trace, "task_score": best.metric_trace})
     text = render(
@@ -49,7 +49,7 @@ def feedback_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Me
         trace=trace,
         score=f"{score(best):.4g}",
     )
-    return chat(text)
+    return make_chat(text)
 
 
 METHODS = (

@@ -105,7 +105,7 @@ _OPTIONS = (
 )
 
 
-def _ablation(name: str, title: str, summary: str, shown: Feedback) -> Method:
+def _make_ablation(name: str, title: str, summary: str, shown: Feedback) -> Method:
     """Problems have no traces, so the ablation without them would be ICPL itself."""
     told_apart = not shown.differences
     return Method(
@@ -130,14 +130,16 @@ METHODS = (
         reasoning=True,
         rounds_on=ROUNDS_ON,
     ),
-    _ablation("icpl_wo_rt", "ICPL w/o RT", "ICPL without the reward traces of earlier rounds.", Feedback(traces=False)),
-    _ablation(
+    _make_ablation(
+        "icpl_wo_rt", "ICPL w/o RT", "ICPL without the reward traces of earlier rounds.", Feedback(traces=False)
+    ),
+    _make_ablation(
         "icpl_wo_rtd",
         "ICPL w/o RTD",
         "ICPL without the traces of earlier rounds and without descriptions of what changed: no history.",
         Feedback(traces=False, differences=False),
     ),
-    _ablation(
+    _make_ablation(
         "icpl_wo_rtdb",
         "ICPL w/o RTDB",
         "ICPL without history and without the bad example: only the best of the last round.",

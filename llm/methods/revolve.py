@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from llm.errors import MethodError, explain_missing_score
 from llm.judges import panel
-from llm.messages import chat, first_prompt, format_problem, format_trace, number
+from llm.messages import first_prompt, format_number, format_problem, format_trace, make_chat
 from llm.method import Method, Option
 from llm.prompts import render
 from llm.records import Candidate, Compare, Judge, Message, Outcome, Problem, Request, Train, Write
@@ -71,7 +71,7 @@ class ByScore:
 
     def format_fitness(self, parent: Outcome) -> str:
         """The task score, as published."""
-        return f"Fitness: {number(parent.rts)} (the task score; more is better)"
+        return f"Fitness: {format_number(parent.rts)} (the task score; more is better)"
 
     def format_remarks(self, parent: Outcome) -> str:
         """Nothing, because a score has no words."""
@@ -99,7 +99,7 @@ class ByJudges:
         """Asks for best and worst, and whether the best beats the best so far."""
         pick = yield Judge(iteration, tuple(outcomes))
         ids = {o.candidate.id: o for o in outcomes}
-        self.seen += panel.comparisons(pick, pick.saw(ids))
+        self.seen += panel.list_comparisons(pick, pick.list_seen(ids))
         self.tags.append(pick.tags)
         for place, name in (("best", pick.best), ("worst", pick.worst)):
             about = tuple(tag for tag in pick.tags if tag.startswith(f"{place}: "))
@@ -207,22 +207,22 @@ def select(population: Sequence[Island], fitness: Fitness, rng: random.Random) -
     """
     crossed = rng.random() < CROSSOVER and any(len(island.members) > 1 for island in population)
     fit = [island for island in population if len(island.members) > crossed]
-    (home,) = rng.choices(fit, weights([mean(island, fitness) for island in fit]))
+    (home,) = rng.choices(fit, compute_weights([compute_mean(island, fitness) for island in fit]))
     pool = list(home.members)
     chosen: list[Outcome] = []
     for _ in range(2 if crossed else 1):
-        (parent,) = rng.choices(pool, weights([fitness.value_of(m) for m in pool]))
+        (parent,) = rng.choices(pool, compute_weights([fitness.value_of(m) for m in pool]))
         pool.remove(parent)
         chosen.append(parent)
     return home, chosen
 
 
-def mean(island: Island, fitness: Fitness) -> float:
+def compute_mean(island: Island, fitness: Fitness) -> float:
     """The mean fitness of an island that has members."""
     return sum(fitness.value_of(m) for m in island.members) / len(island.members)
 
 
-def weights(values: Sequence[float]) -> list[float]:
+def compute_weights(values: Sequence[float]) -> list[float]:
     """Exp of the values after scaling them to [0, 1]: the fittest is e times as likely as the least fit."""
     low, spread = min(values), max(values) - min(values)
     return [math.exp((v - low) / spread) if spread else 1.0 for v in values]
@@ -230,7 +230,7 @@ def weights(values: Sequence[float]) -> list[float]:
 
 def join(island: Island, newcomer: Outcome, fitness: Fitness, founding: bool = False) -> bool:
     """Add the newcomer when it is at least as fit as the island's mean, and remove the least fit above the limit."""
-    if island.members and not founding and fitness.value_of(newcomer) < mean(island, fitness):
+    if island.members and not founding and fitness.value_of(newcomer) < compute_mean(island, fitness):
         return False
     island.members.append(newcomer)
     if len(island.members) > CAP:
@@ -255,7 +255,7 @@ def migrate(population: Sequence[Island], fitness: Fitness, rng: random.Random) 
             source = rng.choice(sources)
             best = max(source.members, key=fitness.value_of)
             others = [m for m in source.members if m is not best]
-            (migrant,) = rng.choices(others, weights([fitness.value_of(m) for m in others]))
+            (migrant,) = rng.choices(others, compute_weights([fitness.value_of(m) for m in others]))
             source.members.remove(migrant)
             weak.members.append(migrant)
 
@@ -275,7 +275,7 @@ def make_breeding_prompt(
     if reasons and fitness.remarks():
         shown.append(render("reason", reason=fitness.remarks()))
     name = "revolve_crossover" if len(parents) > 1 else "revolve_mutation"
-    return chat(render(name, problem=format_problem(problem), parents="\n\n".join(shown)))
+    return make_chat(render(name, problem=format_problem(problem), parents="\n\n".join(shown)))
 
 
 _ISLANDS = Option("islands", 3, "Populations that evolve side by side.", low=1, high=16)

@@ -30,7 +30,7 @@ TRIES = 3
 _GROUP = re.compile(r"\[([\d,\s]+)\]")
 
 
-def batch(
+def sample_batch(
     problem: Problem, rng: random.Random, k: int = 6, n: int = 5, *, by: str, context: int = 0, within: str = "best"
 ) -> Steps:
     """Best of B = K x N answers to the same question, written and tried in N rounds of K.
@@ -69,7 +69,7 @@ def choose_by_model(
         return answers[0]
     chosen: Pick | str | None = None
     while not isinstance(chosen, str):
-        question = model_judge.question(Choose(tuple(answers)), problem, make_seed(rng))
+        question = model_judge.make_question(Choose(tuple(answers)), problem, make_seed(rng))
         chosen = model_judge.read(question, (yield replace(question.ask, choices=len(answers))))
     return outcome_named({a.candidate.id: a for a in answers}, chosen)
 
@@ -150,7 +150,7 @@ def read_groups(said: str, count: int) -> list[list[int]] | None:
 PICKS = {"score": choose_by_score, "model": choose_by_model, "vote": choose_by_vote}
 
 
-def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context: int = 0) -> Steps:
+def revise_answer(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context: int = 0) -> Steps:
     """Reflection: one answer, revised N - 1 times, each time from the one before and what trying it showed.
 
     Returns the id of the last that could be tried. Raises MethodError when none could, and for K other than 1.
@@ -161,7 +161,7 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
     last: Outcome | None = None
     final: Outcome | None = None
     for iteration in range(1, n + 1):
-        prompt = form.first_prompt if last is None else reflection_prompt(problem, last)
+        prompt = form.first_prompt if last is None else make_reflection_prompt(problem, last)
         parent = last.candidate.id if last else None
         candidates = yield Write(iteration, prompt, 1, make_seed(rng), parent, tokens=context)
         (last,) = yield form.trial(iteration, candidates)
@@ -171,7 +171,7 @@ def turns(problem: Problem, rng: random.Random, k: int = 1, n: int = 30, context
     return final.candidate.id
 
 
-def reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
+def make_reflection_prompt(problem: Problem, last: Outcome) -> tuple[Message, ...]:
     """The problem, the last answer with what trying it showed, and the instruction to revise it."""
     form = find_form(problem)
     return form.chat(form.render("turn", problem=form.statement, answer=form.format_outcome(last)))
@@ -198,7 +198,7 @@ def three_d(
     traced = form.traced and feedback == "traces"
     turns: list[Round] = []
     for iteration in range(1, n + 1):
-        prompt = turn_prompt(problem, turns, traced, reasons)
+        prompt = make_turn_prompt(problem, turns, traced, reasons)
         parent = turns[-1].best.candidate.id if turns else None
         request = Write(iteration, prompt.messages, k, make_seed(rng), parent, tokens=context)
         candidates = yield replace(request, optional=prompt.optional)
@@ -224,7 +224,7 @@ def find_negative(rng: random.Random, seen: Mapping[str, Outcome], pick: Pick, n
     return outcome_named(dict(seen), pick.worst) if pick.worst and not pick.undecided else None
 
 
-def turn_prompt(problem: Problem, turns: Sequence[Round], traced: bool, reasons: bool) -> Prompt:
+def make_turn_prompt(problem: Problem, turns: Sequence[Round], traced: bool, reasons: bool) -> Prompt:
     """The first prompt, or the one with the last turn's pair."""
     if not turns or traced:
         return write_prompt(problem, turns, replace(AS_PUBLISHED, reasons=reasons))
@@ -254,7 +254,7 @@ METHODS = (
         "scaling_context",
         "Context scaling",
         "One answer, with room for C tokens: what the model writes at once.",
-        partial(batch, by="model"),
+        partial(sample_batch, by="model"),
         k=1,
         n=1,
         least_k=1,
@@ -266,7 +266,7 @@ METHODS = (
         "scaling_batch_score",
         "Batch scaling, by score",
         f"{_BATCH}the one with the highest task score.",
-        partial(batch, by="score"),
+        partial(sample_batch, by="score"),
         reasoning=True,
         options=(_CONTEXT,),
         uses_metric=True,
@@ -275,7 +275,7 @@ METHODS = (
         "scaling_batch_model",
         "Batch scaling, by model",
         f"{_BATCH}the one that the model chooses.",
-        partial(batch, by="model"),
+        partial(sample_batch, by="model"),
         reasoning=True,
         options=(_CONTEXT,),
         asks_judge=False,
@@ -284,7 +284,7 @@ METHODS = (
         "scaling_batch_vote",
         "Batch scaling, by vote",
         f"{_BATCH}one of the commonest.",
-        partial(batch, by="vote"),
+        partial(sample_batch, by="vote"),
         reasoning=True,
         options=(
             _CONTEXT,
@@ -303,7 +303,7 @@ METHODS = (
         "scaling_turn",
         "Turn scaling (reflection)",
         "One answer that the model revises again and again. K is 1, N the number of turns.",
-        turns,
+        revise_answer,
         k=1,
         n=30,
         least_k=1,

@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from llm.backend import OnReply, Reply, Underway, Watch, hash_images, request_hash
-from llm.gate import Gate, Slots, inside
+from llm.backend import OnReply, Reply, Underway, Watch, hash_images, hash_request
+from llm.gate import Gate, Slots, enter_gate
 from llm.offline import choosing, designing, searching
 from llm.offline.describing import describe
-from llm.offline.drafting import draft, source
+from llm.offline.drafting import draft, write_source
 from llm.offline.quantities import Quantity, derive
-from llm.offline.reading import Reading, pictures, read, read_text
+from llm.offline.reading import Reading, holds_pictures, read, read_text
 from llm.offline.refining import refine
 from llm.prices import Usage
-from llm.records import Message, canonical
-from llm.shortening import token_estimate
+from llm.records import Message, format_canonical
+from llm.shortening import estimate_tokens
 
 MODEL = "offline-writer"
 NOTICE = "This is Prefine's offline writer: a set of rules, not a language model."
@@ -53,32 +53,32 @@ class OfflineWriter:
         replies: list[Reply] = []
         told = partial(watch, Underway(0, 0, count, held=True)) if watch else lambda: None
         for number in range(seed, seed + count):
-            with inside(self.gate, token_estimate(messages) + tokens, told):
-                replies.append(self._one(messages, number, tokens))
+            with enter_gate(self.gate, estimate_tokens(messages) + tokens, told):
+                replies.append(self._write_one(messages, number, tokens))
                 if on_reply:
                     on_reply(replies[-1])
         return replies
 
-    def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
+    def _write_one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
         started = time.monotonic()
         text, finish = cut(answer(messages, seed), limit)
         request = {"endpoint": self.endpoint, "model": MODEL, "messages": hash_images(messages), "seed": seed}
         return Reply(
             text=text,
             finish_reason=finish,
-            usage=Usage(sum(tokens(read_text(m)) for m in messages), tokens(text)),
+            usage=Usage(sum(count_tokens(read_text(m)) for m in messages), count_tokens(text)),
             cost=0.0,
             latency=time.monotonic() - started,
             model=MODEL,
             fingerprint="",
             request=request,
-            request_hash=request_hash(request),
+            request_hash=hash_request(request),
             seed=seed,
             at=datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
 
-def tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Words and punctuation marks, the rules' measure of length in place of a tokenizer's."""
     return len(re.findall(r"\w+|[^\w\s]", text))
 
@@ -92,12 +92,12 @@ def cut(text: str, limit: int) -> tuple[str, str]:
 def answer(messages: Sequence[Message], seed: int) -> str:
     """The reply to these messages."""
     said = _answer(messages, seed)
-    return said.replace(NOTICE, f"{NOTICE} {BLIND}", 1) if any(map(pictures, messages)) else said
+    return said.replace(NOTICE, f"{NOTICE} {BLIND}", 1) if any(map(holds_pictures, messages)) else said
 
 
 def _answer(messages: Sequence[Message], seed: int) -> str:
     reading = read(messages)
-    digest = hashlib.sha256(f"{seed}:{canonical(list(messages))}".encode()).digest()
+    digest = hashlib.sha256(f"{seed}:{format_canonical(list(messages))}".encode()).digest()
     rng = random.Random(digest)
     for speciality in (searching, designing, choosing):
         if said := speciality.answer(messages, reading, seed, rng):
@@ -109,20 +109,20 @@ def _answer(messages: Sequence[Message], seed: int) -> str:
     quantities = derive(reading)
     if not quantities:
         return f"{NOTICE} Its rules know none of these inputs: {', '.join(reading.inputs)}."
-    code, done = _program(reading, seed, rng, quantities)
+    code, done = _write_program(reading, seed, rng, quantities)
     return f"{NOTICE} {done}\n\n```python\n{code}```\n"
 
 
-def _program(reading: Reading, seed: int, rng: random.Random, quantities: list[Quantity]) -> tuple[str, str]:
-    refined = None if stuck(reading) and seed % 2 else refine(reading, seed, rng, quantities)
+def _write_program(reading: Reading, seed: int, rng: random.Random, quantities: list[Quantity]) -> tuple[str, str]:
+    refined = None if is_stuck(reading) and seed % 2 else refine(reading, seed, rng, quantities)
     if refined is not None:
         return refined[0], f"Starting from the preferred program: {refined[1]}."
     parts = draft(rng, seed, quantities)
     listed = ", ".join(f"{p.quantity.name} ({p.form})" for p in parts)
-    return source(parts, reading.inputs), f"A first program from {listed}."
+    return write_source(parts, reading.inputs), f"A first program from {listed}."
 
 
-def stuck(reading: Reading) -> bool:
+def is_stuck(reading: Reading) -> bool:
     """Whether the prompt shows a task score that never rose in training: then every other answer is a new draft."""
     row = reading.preferred.trace.get("task_score") if reading.preferred else None
     return row is not None and len(row.samples) > 1 and max(row.samples[1:]) <= row.samples[0]

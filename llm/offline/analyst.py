@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from llm import extract
-from llm.offline.quantities import LESS, NEAR_ZERO, STAYING, Quantity, relevance
-from llm.offline.reading import Row, trace, words
-from llm.offline.refining import flat, reads
+from llm.offline.quantities import LESS, NEAR_ZERO, STAYING, Quantity, compute_relevance
+from llm.offline.reading import Row, read_trace, split_words
+from llm.offline.refining import is_flat, list_reads
 from llm.offline.syntax_tree import Program
 
 LABEL = "The offline analyst judges by rules from recorded numbers; it has seen no picture."
@@ -68,17 +68,17 @@ def analyse_whole(parts: Sequence[tuple[str, str]], subtasks: Sequence[str], qua
 
 def read_records(parts: Sequence[tuple[str, str]]) -> Known:
     """Program, traces and state statistics of the prompt."""
-    body = next((body for title, body in reversed(parts) if words(title) & {"reward"} and "def " in body), "")
+    body = next((body for title, body in reversed(parts) if split_words(title) & {"reward"} and "def " in body), "")
     states = next((body for title, body in parts if title.strip() == "State statistics"), "")
-    code = extract.source(body)
+    code = extract.find_source(body)
     falls = _FALLS.search(states)
     upright = next((float(mean) for name, _, _, mean, *_ in _STATE.findall(states) if name == "upright"), None)
-    return Known(Program.parse(code) if code else None, trace(body), int(falls[1]) if falls else None, upright)
+    return Known(Program.parse(code) if code else None, read_trace(body), int(falls[1]) if falls else None, upright)
 
 
 def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
     """One subtask: from falls where it is about keeping going, else from the component that measures it."""
-    quantity = quantity_meant(subtask, quantities)
+    quantity = find_quantity(subtask, quantities)
     if quantity is None or quantity.aim == STAYING:
         return judge_staying(known)
     if known.upright is not None and "upright" in quantity.name:
@@ -87,23 +87,23 @@ def judge(subtask: str, known: Known, quantities: Sequence[Quantity]) -> Judged:
             value, f"its up axis points up by {known.upright:g} on average", "1 is upright, 0 lies on its side"
         )
     program = known.program
-    names = [n for n in program.components() if measures(program, n, quantity) > 0] if program else []
+    names = [n for n in program.components() if compute_coverage(program, n, quantity) > 0] if program else []
     names = [n for n in names if n in known.rows]
     if not names:
         return Judged(0.5, "no component of the reward measures this", "nothing that was recorded speaks of it")
-    name = max(names, key=lambda n: measures(program, n, quantity) if program else 0.0)
+    name = max(names, key=lambda n: compute_coverage(program, n, quantity) if program else 0.0)
     return judge_component(name, known.rows[name], quantity)
 
 
-def quantity_meant(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
+def find_quantity(subtask: str, quantities: Sequence[Quantity]) -> Quantity | None:
     """The quantity whose name the subtask holds, else the one whose meaning it shares most; None for keeping going."""
     named = [q for q in quantities if name_quantity(q) in subtask.lower()]
     if named:
         return max(named, key=lambda q: len(q.name))
-    if words(subtask) & STAY:
+    if split_words(subtask) & STAY:
         return None
-    best = max(quantities, key=lambda q: relevance(q, subtask), default=None)
-    return best if best is not None and relevance(best, subtask) > 0 else None
+    best = max(quantities, key=lambda q: compute_relevance(q, subtask), default=None)
+    return best if best is not None and compute_relevance(best, subtask) > 0 else None
 
 
 def name_quantity(quantity: Quantity) -> str:
@@ -111,9 +111,9 @@ def name_quantity(quantity: Quantity) -> str:
     return quantity.name.replace("_", " ")
 
 
-def measures(program: Program, component: str, quantity: Quantity) -> float:
+def compute_coverage(program: Program, component: str, quantity: Quantity) -> float:
     """How much the component reads what the quantity reads: 1 for exactly that, 0 for less than half of both."""
-    read, wanted = program.reads(component), reads(quantity)
+    read, wanted = program.reads(component), list_reads(quantity)
     overlap = len(read & wanted) / max(len(read | wanted), 1)
     return overlap if overlap >= 0.5 else 0.0
 
@@ -126,7 +126,7 @@ def judge_staying(known: Known) -> Judged:
     row = known.rows.get("episode_length")
     if row is None or not row.samples:
         return Judged(0.5, "the length of episodes was not recorded", "nothing that was recorded speaks of it")
-    if flat(row):
+    if is_flat(row):
         return Judged(1.0, f"episodes last {row.samples[-1]:.3g} steps throughout", "they never end early")
     longest = row.samples[-1] >= 0.9 * row.max
     said = f"episodes last {row.samples[-1]:.3g} steps in the end, {row.samples[0]:.3g} in the beginning"

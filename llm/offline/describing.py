@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from llm.offline.reading import Example, Row
-from llm.offline.refining import size
+from llm.offline.refining import compute_size
 from llm.offline.syntax_tree import Program
 
 
@@ -14,11 +14,11 @@ def describe(earlier: Example, later: Example) -> str:
     before, after = Program.parse(earlier.source), Program.parse(later.source)
     if before is None or after is None:
         return "The two programs are built too differently to compare them by rules."
-    sentences = _structure(before, after) + _traces(earlier.trace, later.trace)
+    sentences = _describe_structure(before, after) + _describe_traces(earlier.trace, later.trace)
     return " ".join(sentences[:5]) or "The later program is the same as the earlier one."
 
 
-def _structure(before: Program, after: Program) -> list[str]:
+def _describe_structure(before: Program, after: Program) -> list[str]:
     old, new = before.components(), after.components()
     sentences = []
     if added := [n for n in new if n not in old]:
@@ -26,7 +26,7 @@ def _structure(before: Program, after: Program) -> list[str]:
     if dropped := [n for n in old if n not in new]:
         sentences.append(f"It drops {_list_names(dropped)}.")
     moved = []
-    numbers_before, numbers_after = _numbers(before), _numbers(after)
+    numbers_before, numbers_after = _list_numbers(before), _list_numbers(after)
     for name, values in numbers_after.items():
         was = numbers_before.get(name)
         if was and len(was) == len(values) and was != values:
@@ -36,7 +36,7 @@ def _structure(before: Program, after: Program) -> list[str]:
     return sentences
 
 
-def _numbers(program: Program) -> dict[str, list[float]]:
+def _list_numbers(program: Program) -> dict[str, list[float]]:
     """Variable -> the numbers in what is assigned to it."""
     found: dict[str, list[float]] = {}
     for name, constant in program.constants():
@@ -45,10 +45,12 @@ def _numbers(program: Program) -> dict[str, list[float]]:
     return found
 
 
-def _traces(before: Mapping[str, Row], after: Mapping[str, Row]) -> list[str]:
+def _describe_traces(before: Mapping[str, Row], after: Mapping[str, Row]) -> list[str]:
     sentences = []
-    shared = [n for n in after if n in before and n not in ("total", "episode_length") and size(before[n]) > 0]
-    for name in sorted(shared, key=lambda n: -abs(size(after[n]) - size(before[n])) / size(before[n]))[:1]:
+    shared = [n for n in after if n in before and n not in ("total", "episode_length") and compute_size(before[n]) > 0]
+    for name in sorted(
+        shared, key=lambda n: -abs(compute_size(after[n]) - compute_size(before[n])) / compute_size(before[n])
+    )[:1]:
         sentences.append(f"`{name}` goes from {before[name].mean:.3g} to {after[name].mean:.3g} on average.")
     if "episode_length" in before and "episode_length" in after:
         lengths = before["episode_length"].samples[-1:], after["episode_length"].samples[-1:]

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from llm.offline import analyst
 from llm.offline.analyst import name_quantity
-from llm.offline.drafting import Component, component, source
+from llm.offline.drafting import Component, make_component, write_source
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
-from llm.offline.reading import Reading, read_user_text, sections
-from llm.offline.refining import Search, typical
+from llm.offline.reading import Reading, read_user_text, split_sections
+from llm.offline.refining import Search, compute_typical_size
 from llm.offline.syntax_tree import Program
 from llm.records import Message
 
@@ -25,19 +25,19 @@ _NUMBERED = re.compile(r"^(\d+)\.\s+(.+)$", re.MULTILINE)
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
     """The answer, without the notice; None for every other prompt."""
-    parts = sections(read_user_text(messages))
+    parts = split_sections(read_user_text(messages))
     asked = next((title for title, _ in reversed(parts) if title.startswith("Now: ")), "")
     quantities = derive(reading)
     if asked == "Now: list the subtasks":
-        return "\n".join(f"{i}. {text}" for i, text in enumerate(subtasks(reading, quantities), 1))
+        return "\n".join(f"{i}. {text}" for i, text in enumerate(list_subtasks(reading, quantities), 1))
     if asked == "Now: analyse the subtasks":
         return analyst.analyse(parts, read_subtasks(parts), quantities)
     if asked == "Now: analyse the whole":
-        return analyst.analyse_whole(parts, subtasks(reading, quantities), quantities)
+        return analyst.analyse_whole(parts, list_subtasks(reading, quantities), quantities)
     if asked == "Now: merge the failures":
         return merge(next(body for title, body in parts if title == "Failures"))
     if asked == "Now: revise the subtasks":
-        return revision(parts, read_subtasks(parts), rng)
+        return write_revision(parts, read_subtasks(parts), rng)
     if asked == "Now: reward the subtasks" and quantities:
         return write_first_reward(reading, read_subtasks(parts), quantities, rng)
     if asked == "Now: reward the subtasks better" and quantities and seed % 2:
@@ -82,7 +82,7 @@ def read_failures(parts: Sequence[tuple[str, str]]) -> list[tuple[int, float]]:
 # --- subtasks -------------------------------------------------------------------------------------------------
 
 
-def subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
+def list_subtasks(reading: Reading, quantities: Sequence[Quantity]) -> list[str]:
     """At most 10, from what can be measured: first to keep going, then the goals, then to do it well."""
     measured = [q for q in quantities if q.aim != STAYING]
     aims = [q for q in measured if q.relevance > 0] or measured[:2]
@@ -107,7 +107,7 @@ def format_goal(quantity: Quantity) -> str:
     return f"{name_quantity(quantity)} {said[quantity.aim]}"
 
 
-def revision(parts: Sequence[tuple[str, str]], known: Sequence[str], rng: random.Random) -> str:
+def write_revision(parts: Sequence[tuple[str, str]], known: Sequence[str], rng: random.Random) -> str:
     """Where something before the last subtask was not done at all, half the time a first step towards it instead."""
     lost = [number for number, score in read_failures(parts) if score == 0 and number < len(known)]
     if not lost or rng.random() < 0.5:
@@ -125,18 +125,18 @@ def write_first_reward(
     """A component between 0 and 1 for each subtask that can be measured, later ones weighing more, and the bonus."""
     parts: list[Component] = []
     for number, subtask in enumerate(known[:-1], 1):
-        quantity = analyst.quantity_meant(subtask, quantities) or next(
+        quantity = analyst.find_quantity(subtask, quantities) or next(
             (q for q in quantities if q.aim == STAYING), quantities[0]
         )
         if any(part.quantity.expression == bound_quantity(quantity, 0).expression for part in parts):
             continue
         parts.append(make_bounded_component(rng, quantity, number))
-    meant = analyst.quantity_meant(known[-1], quantities) if known else None
+    meant = analyst.find_quantity(known[-1], quantities) if known else None
     goal = meant or next((q for q in quantities if q.aim != STAYING), quantities[0])
     if not parts:
         parts.append(make_bounded_component(rng, goal, 1))
-    parts.append(bonus(goal))
-    code = source(parts, reading.inputs)
+    parts.append(make_bonus(goal))
+    code = write_source(parts, reading.inputs)
     names = ", ".join(f"`{part.name}`" for part in parts)
     return f"A component for each subtask that can be measured: {names}.\n\n```python\n{code}```\n"
 
@@ -152,10 +152,10 @@ def bound_quantity(quantity: Quantity, number: int) -> Quantity:
 def make_bounded_component(rng: random.Random, quantity: Quantity, number: int) -> Component:
     """A component for this subtask that cannot grow without end; later subtasks weigh more."""
     weight = (0.5 + 0.25 * number) * rng.uniform(0.6, 1.6)
-    return component(rng, bound_quantity(quantity, number), weight, BOUNDED[quantity.aim])
+    return make_component(rng, bound_quantity(quantity, number), weight, BOUNDED[quantity.aim])
 
 
-def bonus(goal: Quantity) -> Component:
+def make_bonus(goal: Quantity) -> Component:
     """A large reward while the goal is clearly reached."""
     reached = {
         MORE: f"(({goal.expression}) > {2 * goal.scale}).float()",
@@ -176,15 +176,15 @@ def write_better_reward(
     search = Search(program, rng, reading, quantities, [])
     known = read_subtasks(parts)
     for number, score in read_failures(parts)[:2]:
-        quantity = analyst.quantity_meant(known[number - 1], quantities) if number <= len(known) else None
+        quantity = analyst.find_quantity(known[number - 1], quantities) if number <= len(known) else None
         if quantity is None:
             continue
-        names = [n for n in program.components() if analyst.measures(program, n, quantity)]
+        names = [n for n in program.components() if analyst.compute_coverage(program, n, quantity)]
         for name in names:
             search.scale(name, rng.uniform(1.3, 2.5 - score))
         if not names:
             part = make_bounded_component(rng, quantity, number)
-            part = replace(part, weight=rng.uniform(0.3, 1.0) * typical(search.trace))
+            part = replace(part, weight=rng.uniform(0.3, 1.0) * compute_typical_size(search.trace))
             if program.add(part, reading.inputs):
                 search.done.append(f"new `{part.name}`")
     search.jitter(0.15)

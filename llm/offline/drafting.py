@@ -42,10 +42,10 @@ class Component:
         lines = [f"{value} = {self.quantity.expression}"]
         if self.form not in ("linear", "absolute", "cost"):
             lines.append(f"{temperature} = {round_digits(self.temperature)}")
-        return [*lines, f"{self.name} = {round_digits(self.weight)} * {_form(self, value, temperature)}"]
+        return [*lines, f"{self.name} = {round_digits(self.weight)} * {_write_form(self, value, temperature)}"]
 
 
-def _form(part: Component, x: str, t: str) -> str:
+def _write_form(part: Component, x: str, t: str) -> str:
     """The transformation as code, about 1 at the quantity's typical size or at its best."""
     scale = round_digits(part.quantity.scale)
     forms = {
@@ -68,7 +68,7 @@ def round_digits(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def component(rng: random.Random, quantity: Quantity, weight: float, form: str | None = None) -> Component:
+def make_component(rng: random.Random, quantity: Quantity, weight: float, form: str | None = None) -> Component:
     """The quantity in a form that suits its aim; costs get a negative weight."""
     form = form or rng.choice(FORMS[quantity.aim])
     temperature = quantity.scale * math.exp(rng.uniform(-0.7, 0.7))
@@ -112,15 +112,17 @@ def draft(rng: random.Random, kind: int, quantities: Sequence[Quantity]) -> list
     chosen = rng.sample(goals if plan.indirect else top, min(plan.goals[0], len(top)))
     if any("command" in q.tags for q in chosen) and not plan.indirect:  # ask for one, ask for all
         chosen += [q for q in top if "command" in q.tags and q not in chosen]
-    parts = [component(rng, q, _draw_around(rng, plan.goals[1]), _choose_goal_form(rng, q, plan.plain)) for q in chosen]
+    parts = [
+        make_component(rng, q, _draw_around(rng, plan.goals[1]), _choose_goal_form(rng, q, plan.plain)) for q in chosen
+    ]
     nearby = [q for q in rest if "distance" in q.tags and q.relevance > 0]
     if nearby and any("opening" in q.tags for q in chosen):  # a thing that is to be opened must be reached first
-        parts.append(component(rng, rng.choice(nearby), _draw_around(rng, 0.5), "peak"))
+        parts.append(make_component(rng, rng.choice(nearby), _draw_around(rng, 0.5), "peak"))
         rest = [q for q in rest if q not in nearby]
     steady = [q for q in rest if q.aim in (NEAR_ONE, NEAR_ZERO, STAYING) and q not in chosen]
     costs = [q for q in rest if q.aim == LESS]
     for pool, (count, weight) in ((steady, plan.steady), (costs, plan.costs), (rest, plan.others)):
-        parts += [component(rng, q, _draw_around(rng, weight)) for q in rng.sample(pool, min(count, len(pool)))]
+        parts += [make_component(rng, q, _draw_around(rng, weight)) for q in rng.sample(pool, min(count, len(pool)))]
     return parts
 
 
@@ -135,21 +137,21 @@ def _draw_around(rng: random.Random, value: float) -> float:
     return value * math.exp(rng.uniform(-0.7, 0.7))
 
 
-def source(parts: Sequence[Component], inputs: Mapping[str, str]) -> str:
+def write_source(parts: Sequence[Component], inputs: Mapping[str, str]) -> str:
     """The program of these components, as text."""
     used = [name for name in inputs if any(name in p.quantity.inputs for p in parts)]
-    arguments = ", ".join(f"{name}: {annotation(inputs[name])}" for name in used)
+    arguments = ", ".join(f"{name}: {choose_annotation(inputs[name])}" for name in used)
     body = "\n".join(f"    {line}" for part in parts for line in part.lines())
     total = " + ".join(p.name for p in parts)
     listed = ", ".join(f'"{p.name}": {p.name}' for p in parts)
-    function = syntax.module(
+    function = syntax.parse_module(
         f"def compute_reward({arguments}) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:\n{body}\n"
         f"    total_reward = {total}\n    return total_reward, {{{listed}}}\n"
     ).body[0]
     assert isinstance(function, ast.FunctionDef)
-    return layout.text(function)
+    return layout.format_function(function)
 
 
-def annotation(kind: str) -> str:
+def choose_annotation(kind: str) -> str:
     """The type of an argument, from how the prompt documents the input."""
     return "torch.Tensor" if "ensor" in kind else kind.split()[0]

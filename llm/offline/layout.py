@@ -8,7 +8,7 @@ import json
 WIDTH = 100
 
 
-def text(function: ast.FunctionDef) -> str:
+def format_function(function: ast.FunctionDef) -> str:
     """Source with one argument, one term of a long sum and one component a line."""
     arguments = "".join(f"    {ast.unparse(a)},\n" for a in function.args.args)
     returns = f" -> {ast.unparse(function.returns)}" if function.returns else ""
@@ -19,15 +19,15 @@ def text(function: ast.FunctionDef) -> str:
 def _format_statement(node: ast.stmt) -> str:
     if isinstance(node, ast.Return) and isinstance(node.value, ast.Tuple) and isinstance(node.value.elts[-1], ast.Dict):
         first = ", ".join(ast.unparse(e) for e in node.value.elts[:-1])
-        return f"    return {first}, {_dictionary(node.value.elts[-1])}"
+        return f"    return {first}, {_format_dictionary(node.value.elts[-1])}"
     line = ast.unparse(node)
     if isinstance(node, ast.Assign) and len(line) > WIDTH and _is_sum(node.value):
         left = line.split(" = ", 1)[0]
-        return f"    {left} = (\n{_sum(node.value)}\n    )"
+        return f"    {left} = (\n{_format_sum(node.value)}\n    )"
     return "\n".join(f"    {part}" for part in line.splitlines())
 
 
-def _dictionary(node: ast.Dict) -> str:
+def _format_dictionary(node: ast.Dict) -> str:
     rows = "".join(
         f"        {json.dumps(key.value)}: {ast.unparse(value)},\n"
         for key, value in zip(node.keys, node.values, strict=True)
@@ -40,7 +40,7 @@ def _is_sum(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
-def _sum(node: ast.expr) -> str:
+def _format_sum(node: ast.expr) -> str:
     """The terms of a sum, one a line."""
     lines: list[str] = []
     while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):

@@ -68,19 +68,21 @@ class Reading:
 
 def read(messages: Sequence[Message]) -> Reading:
     """Task, inputs, observation code and examples, found by the headings they stand under."""
-    parts = sections(read_user_text(messages))
+    parts = split_sections(read_user_text(messages))
     return Reading(
-        task=next((body for title, body in parts if words(title) & {"task"}), "").strip(),
-        inputs=_inputs(parts),
-        observation_source=next((_code(body) for title, body in parts if words(title) & {"observation"}), ""),
-        preferred=_example(parts, GOOD),
-        rejected=_example(parts, BAD),
-        earlier=_example(parts, frozenset({"earlier"})),
-        later=_example(parts, frozenset({"later"})),
-        said=next((body for title, body in parts if words(title) & {"said", "reason"}), "").strip(),
+        task=next((body for title, body in parts if split_words(title) & {"task"}), "").strip(),
+        inputs=_read_inputs(parts),
+        observation_source=next(
+            (_read_code(body) for title, body in parts if split_words(title) & {"observation"}), ""
+        ),
+        preferred=_find_example(parts, GOOD),
+        rejected=_find_example(parts, BAD),
+        earlier=_find_example(parts, frozenset({"earlier"})),
+        later=_find_example(parts, frozenset({"later"})),
+        said=next((body for title, body in parts if split_words(title) & {"said", "reason"}), "").strip(),
         history=tuple(_read_past(body) for title, body in parts if _EARLIER.match(title)),
         change=_read_past(
-            next((body for title, body in parts if words(title) & GOOD and "def " in body), ""), traced=False
+            next((body for title, body in parts if split_words(title) & GOOD and "def " in body), ""), traced=False
         ),
     )
 
@@ -96,13 +98,13 @@ def read_text(message: Message) -> str:
     return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")
 
 
-def pictures(message: Message) -> bool:
+def holds_pictures(message: Message) -> bool:
     """Whether the message holds anything but text."""
     content = message["content"]
     return not isinstance(content, str) and any(part["type"] != "text" for part in content)
 
 
-def sections(text: str) -> list[tuple[str, str]]:
+def split_sections(text: str) -> list[tuple[str, str]]:
     """(title, body) of each Markdown section; lines inside code blocks are never headings."""
     parts: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
@@ -116,24 +118,26 @@ def sections(text: str) -> list[tuple[str, str]]:
     return [(title, "\n".join(lines)) for title, lines in parts]
 
 
-def words(text: str) -> frozenset[str]:
+def split_words(text: str) -> frozenset[str]:
     """Lower-case words and parts of identifiers."""
     return frozenset(re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()))
 
 
-def _inputs(parts: Sequence[tuple[str, str]]) -> dict[str, str]:
-    body = next((body for title, body in parts if words(title) & {"inputs"}), "")
+def _read_inputs(parts: Sequence[tuple[str, str]]) -> dict[str, str]:
+    body = next((body for title, body in parts if split_words(title) & {"inputs"}), "")
     return {m[1]: m[2] for line in body.splitlines() if (m := _INPUT.match(line))}
 
 
-def _code(body: str) -> str:
+def _read_code(body: str) -> str:
     return "\n\n".join(extract.find_fenced_blocks(body))
 
 
-def _example(parts: Sequence[tuple[str, str]], names: frozenset[str]) -> Example | None:
+def _find_example(parts: Sequence[tuple[str, str]], names: frozenset[str]) -> Example | None:
     """The last section so titled that holds a reward function."""
-    found = [(body, extract.source(body)) for title, body in parts if words(title) & names and "def " in body]
-    return next((Example(code, trace(body)) for body, code in reversed(found) if code), None)
+    found = [
+        (body, extract.find_source(body)) for title, body in parts if split_words(title) & names and "def " in body
+    ]
+    return next((Example(code, read_trace(body)) for body, code in reversed(found) if code), None)
 
 
 def _read_past(body: str, traced: bool = True) -> Past:
@@ -142,10 +146,10 @@ def _read_past(body: str, traced: bool = True) -> Past:
         verb: frozenset(name for found in re.findall(rf"\b{verb}s? ([^.\n]*)", body) for name in _NAMES.findall(found))
         for verb in ("add", "drop")
     }
-    return Past(trace(body) if traced else {}, named["add"], named["drop"])
+    return Past(read_trace(body) if traced else {}, named["add"], named["drop"])
 
 
-def trace(text: str) -> dict[str, Row]:
+def read_trace(text: str) -> dict[str, Row]:
     """The reward trace in `text`, by component; rows that hold no numbers are left out."""
     rows = {}
     for name, samples, *ends in _TRACE.findall(text):

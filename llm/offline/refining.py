@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from llm import syntax
-from llm.offline.drafting import component, round_digits
+from llm.offline.drafting import make_component, round_digits
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, STAYING, Quantity
 from llm.offline.reading import Example, Reading, Row
-from llm.offline.syntax_tree import Program, accesses
+from llm.offline.syntax_tree import Program, list_accesses
 
 FLAT = 0.05  # a component whose samples vary by less than this share of their size is not being optimised
 SETTLED = 0.5  # a component that has not moved in this last share of the training is saturated, if it moved before
@@ -38,7 +38,7 @@ class Search:
 
     def meaning(self, name: str) -> Quantity | None:
         """The quantity of one of the program's components; None where none resembles it."""
-        return meaning(self.program, name, self.quantities)
+        return find_meaning(self.program, name, self.quantities)
 
     def serves_goal(self, name: str) -> bool:
         """Whether the component is about what the task text asks for most."""
@@ -72,7 +72,7 @@ class Search:
         free = [q for q in pool if q not in present]
         if free:
             (chosen,) = self.rng.choices(free, [1.0 + 5.0 * q.spoken for q in free])
-            part = component(self.rng, chosen, weight * typical(self.trace), form)
+            part = make_component(self.rng, chosen, weight * compute_typical_size(self.trace), form)
             if self.program.add(part, self.reading.inputs):
                 self.done.append(f"new `{part.name}`")
 
@@ -84,12 +84,12 @@ class Search:
         self.done.append(f"all numbers moved by about {round(100 * spread)}%")
 
 
-def meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quantity | None:
+def find_meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quantity | None:
     """The quantity that a component of any author is about: the one that reads the same inputs."""
     read = program.reads(name)
 
     def overlap(quantity: Quantity) -> float:
-        wanted = reads(quantity)
+        wanted = list_reads(quantity)
         return len(read & wanted) / max(len(read | wanted), 1)
 
     best = max(quantities, key=overlap, default=None)
@@ -97,19 +97,19 @@ def meaning(program: Program, name: str, quantities: Sequence[Quantity]) -> Quan
 
 
 @cache
-def reads(quantity: Quantity) -> frozenset[str]:
+def list_reads(quantity: Quantity) -> frozenset[str]:
     """What the quantity takes from the inputs, as Program.reads says it of a component."""
-    return accesses(syntax.expression(quantity.expression))
+    return list_accesses(syntax.parse_expression(quantity.expression))
 
 
-def size(row: Row | None) -> float:
+def compute_size(row: Row | None) -> float:
     """Mean size of a component over the training."""
     return sum(abs(v) for v in row.samples) / len(row.samples) if row and row.samples else 0.0
 
 
-def typical(trace: Mapping[str, Row]) -> float:
+def compute_typical_size(trace: Mapping[str, Row]) -> float:
     """The size of the largest component, as a unit for new ones; 1 without a trace."""
-    sizes = [size(row) for name, row in trace.items() if name not in TOTALS]
+    sizes = [compute_size(row) for name, row in trace.items() if name not in TOTALS]
     return max(sizes, default=0.0) or 1.0
 
 
@@ -117,10 +117,10 @@ def is_saturated(row: Row) -> bool:
     """Whether a component moved at first and then stood still: it cannot tell good from better any more."""
     late = row.samples[round(SETTLED * len(row.samples)) :]
     size_of_all = max((abs(v) for v in row.samples), default=0.0)
-    return len(late) > 1 and not flat(row) and max(late) - min(late) < FLAT * size_of_all
+    return len(late) > 1 and not is_flat(row) and max(late) - min(late) < FLAT * size_of_all
 
 
-def flat(row: Row) -> bool:
+def is_flat(row: Row) -> bool:
     """Whether a component hardly changed during the training; False without samples."""
     return max(row.samples) - min(row.samples) < FLAT * max(abs(v) for v in row.samples) if row.samples else False
 
@@ -164,7 +164,7 @@ def follow_history(search: Search) -> None:
 
 def share_in(trace: Mapping[str, Row], name: str) -> float | None:
     """A component's part of the sizes of all components; None where the trace has no such component."""
-    sizes = {key: size(row) for key, row in trace.items() if key not in TOTALS}
+    sizes = {key: compute_size(row) for key, row in trace.items() if key not in TOTALS}
     whole = sum(sizes.values())
     return sizes[name] / whole if name in sizes and whole > 0 else None
 
@@ -172,14 +172,14 @@ def share_in(trace: Mapping[str, Row], name: str) -> float | None:
 def enrich(search: Search) -> None:
     """Near the preferred program, with something of the task's that neither it nor the rejected one has."""
     search.jitter(0.05)
-    used = shares(search.reading.rejected, search)
+    used = compute_shares(search.reading.rejected, search)
     pool = [q for q in search.quantities if q not in used] or search.quantities
     search.add(pool, search.rng.uniform(0.1, 0.5))
 
 
 def leave_rejected(search: Search) -> None:
     """Where best and worst differ in how much a component counts, go further the same way."""
-    good, bad = shares(search.reading.preferred, search), shares(search.reading.rejected, search)
+    good, bad = compute_shares(search.reading.preferred, search), compute_shares(search.reading.rejected, search)
     names = {search.meaning(name): name for name in search.program.components()}
     for quantity, name in names.items():
         if quantity is None or quantity not in bad:
@@ -200,20 +200,20 @@ def raise_mentioned(search: Search) -> None:
             search.scale(name, 1.5)
 
 
-def shares(example: Example | None, search: Search) -> dict[Quantity, float]:
+def compute_shares(example: Example | None, search: Search) -> dict[Quantity, float]:
     """Quantity -> its part of the sizes of all components."""
     program = Program.parse(example.source) if example else None
     if example is None or program is None:
         return {}
-    sizes = {name: size(example.trace.get(name)) for name in program.components()}
+    sizes = {name: compute_size(example.trace.get(name)) for name in program.components()}
     whole = sum(sizes.values()) or 1.0
-    found = {meaning(program, name, search.quantities): value / whole for name, value in sizes.items()}
+    found = {find_meaning(program, name, search.quantities): value / whole for name, value in sizes.items()}
     return {quantity: value for quantity, value in found.items() if quantity is not None}
 
 
 def adjust_by_trace(search: Search) -> None:
     """Shrink components that drown the rest, change flat ones, drop negligible ones."""
-    sizes = {name: size(search.trace.get(name)) for name in search.program.components()}
+    sizes = {name: compute_size(search.trace.get(name)) for name in search.program.components()}
     for name, value in sizes.items():
         row = search.trace.get(name)
         rest = sum(sizes.values()) - value
@@ -227,7 +227,7 @@ def adjust_by_trace(search: Search) -> None:
             search.scale(name, 0.3)
         elif value < 0.01 * rest:
             search.drop(name)
-        elif flat(row):
+        elif is_flat(row):
             soften(search, name)
     if not search.done:
         emphasise_goal_or_balance(search)
@@ -256,7 +256,7 @@ def soften(search: Search, name: str) -> None:
 
 def falls(trace: Mapping[str, Row]) -> bool:
     """Whether episodes end early: only then does their length differ over the training."""
-    return "episode_length" in trace and not flat(trace["episode_length"])
+    return "episode_length" in trace and not is_flat(trace["episode_length"])
 
 
 def emphasise_goal_or_balance(search: Search) -> None:
@@ -293,7 +293,7 @@ def restructure(search: Search) -> None:
     if others and search.rng.random() < 0.6:
         search.drop(search.rng.choice(others))
     else:
-        avoided = shares(search.reading.rejected, search)
+        avoided = compute_shares(search.reading.rejected, search)
         pool = [q for q in search.quantities if q not in avoided]
         search.add(pool, search.rng.uniform(0.05, 0.3))
     search.jitter(0.15)

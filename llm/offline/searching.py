@@ -8,19 +8,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from llm import extract
-from llm.offline.drafting import Component, component, draft, round_digits, source
+from llm.offline.drafting import Component, draft, make_component, round_digits, write_source
 from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, STAYING, Quantity, derive
-from llm.offline.reading import Example, Reading, read_user_text, sections, trace, words
+from llm.offline.reading import Example, Reading, read_trace, read_user_text, split_sections, split_words
 from llm.offline.refining import (
     DOMINATES,
     Search,
-    flat,
+    compute_shares,
+    compute_size,
+    compute_typical_size,
+    find_meaning,
+    is_flat,
     leave_rejected,
-    meaning,
-    shares,
-    size,
     soften,
-    typical,
 )
 from llm.offline.syntax_tree import Program
 from llm.records import Message
@@ -49,10 +49,10 @@ class Family:
 
 def answer(messages: Sequence[Message], reading: Reading, seed: int, rng: random.Random) -> str | None:
     """The answer, without the notice; None for every other prompt."""
-    parts = sections(read_user_text(messages))
+    parts = split_sections(read_user_text(messages))
     move = next((m[1].strip() for title, _ in parts if (m := _MOVE.match(title))), "")
     if move in ("restate the thought", "verify"):
-        return _reflection(parts, reading, verify=move == "verify")
+        return _write_reflection(parts, reading, verify=move == "verify")
     if move not in MOVES:
         return None
     quantities, family = derive(reading), read_family(parts)
@@ -71,11 +71,11 @@ def read_family(parts: Sequence[tuple[str, str]]) -> Family | None:
     """The parent and the other nodes of a prompt; None where it shows no parent."""
     parent, others, scores = None, [], []
     for title, body in parts:
-        kind = words(title) & {"parent", "elite", "path", "branch"}
-        code = extract.source(body) if kind and "def " in body else None
+        kind = split_words(title) & {"parent", "elite", "path", "branch"}
+        code = extract.find_source(body) if kind and "def " in body else None
         if code is None:
             continue
-        example = Example(code, trace(body))
+        example = Example(code, read_trace(body))
         found = _SCORE.search(body)
         scores.append(float(found[1]) if found else None)
         if "parent" in kind and parent is None:
@@ -92,7 +92,7 @@ def read_family(parts: Sequence[tuple[str, str]]) -> Family | None:
 # --- moves ----------------------------------------------------------------------------------------------------
 
 
-def structure(search: Search, family: Family) -> Search:
+def change_structure(search: Search, family: Family) -> Search:
     """One component out or in; the numbers hardly move."""
     others = search.others()
     choice = search.rng.random()
@@ -102,7 +102,7 @@ def structure(search: Search, family: Family) -> Search:
         kinds = [q for q in search.quantities if q.aim == STAYING or (q.aim == NEAR_ONE and "upright" in q.tags)]
         search.add(kinds, search.rng.uniform(0.4, 1.5))
     if not search.done:
-        used = shares(family.parent, search)
+        used = compute_shares(family.parent, search)
         absent = [q for q in search.quantities if q not in used]
         relevant = [q for q in absent if q.relevance > 0]
         search.add(relevant if relevant and search.rng.random() < 0.6 else absent, search.rng.uniform(0.1, 0.8))
@@ -110,14 +110,14 @@ def structure(search: Search, family: Family) -> Search:
     return search
 
 
-def parameters(search: Search, family: Family) -> Search:
+def change_parameters(search: Search, family: Family) -> Search:
     """Only numbers: what drowns the rest shrinks, what is flat gets another temperature, all move a little."""
-    sizes = {name: size(search.trace.get(name)) for name in search.program.components()}
+    sizes = {name: compute_size(search.trace.get(name)) for name in search.program.components()}
     for name, value in sizes.items():
         row = search.trace.get(name)
         if row is not None and not search.serves_goal(name) and value > DOMINATES * (sum(sizes.values()) - value):
             search.scale(name, 0.3)
-        elif row is not None and flat(row) and search.program.temperatures(name):
+        elif row is not None and is_flat(row) and search.program.temperatures(name):
             soften(search, name)
     if not search.done:
         name = search.rng.choice(list(sizes) or [""])
@@ -128,14 +128,14 @@ def parameters(search: Search, family: Family) -> Search:
 
 def crossover(search: Search, family: Family) -> Search:
     """Add components of the elites, and move shared ones towards the elite's share."""
-    own = shares(family.parent, search)
+    own = compute_shares(family.parent, search)
     for elite in family.others:
-        theirs = shares(elite, search)
+        theirs = compute_shares(elite, search)
         for quantity, share in sorted(theirs.items(), key=lambda pair: (-pair[1], pair[0].name)):
             name = next((n for n in search.program.components() if search.meaning(n) == quantity), None)
             if name is None:
-                weight = max(share, 0.02) * typical(search.trace)
-                part = component(search.rng, quantity, weight)
+                weight = max(share, 0.02) * compute_typical_size(search.trace)
+                part = make_component(search.rng, quantity, weight)
                 if search.program.add(part, search.reading.inputs):
                     search.done.append(f"`{part.name}` from an elite")
             elif own.get(quantity, 0.0) > 0 and share > 0:
@@ -149,7 +149,7 @@ def crossover(search: Search, family: Family) -> Search:
 def follow_path(search: Search, family: Family) -> Search:
     """Further where the last step gained, back from it where it lost."""
     if not family.others:
-        return structure(search, family)
+        return change_structure(search, family)
     before = family.others[-1]
     better, worse = (before, family.parent) if family.gained is False else (family.parent, before)
     reading = replace(search.reading, preferred=better, rejected=worse)
@@ -164,7 +164,7 @@ def follow_path(search: Search, family: Family) -> Search:
 
 def draft_different(search: Search, family: Family) -> Search:
     """The one of several new programs that shares least with all that are shown."""
-    shown = [shares(example, search) for example in (family.parent, *family.others)]
+    shown = [compute_shares(example, search) for example in (family.parent, *family.others)]
     drafts = [draft(search.rng, search.rng.randrange(6), search.quantities) for _ in range(8)]
 
     def measure_shared(parts: Sequence[Component]) -> float:
@@ -172,7 +172,7 @@ def draft_different(search: Search, family: Family) -> Search:
         return max(len(chosen & set(other)) / max(len(chosen | set(other)), 1) for other in shown)
 
     parts = min(drafts, key=measure_shared)
-    program = Program.parse(source(parts, search.reading.inputs))
+    program = Program.parse(write_source(parts, search.reading.inputs))
     assert program is not None
     listed = ", ".join(f"{p.quantity.name} ({p.form})" for p in parts)
     return Search(program, search.rng, search.reading, search.quantities, [f"another form: {listed}"])
@@ -180,14 +180,14 @@ def draft_different(search: Search, family: Family) -> Search:
 
 def mutate(search: Search, family: Family) -> Search:
     """One change: of the structure or of the numbers."""
-    return search.rng.choice((structure, parameters))(search, family)
+    return search.rng.choice((change_structure, change_parameters))(search, family)
 
 
 MOVES: dict[str, Callable[[Search, Family], Search]] = {
     "mutate": mutate,
     "improve the parent": mutate,
-    "another structure": structure,
-    "other parameters": parameters,
+    "another structure": change_structure,
+    "other parameters": change_parameters,
     "cross over": crossover,
     "think along the path": follow_path,
     "a different form": draft_different,
@@ -197,10 +197,10 @@ MOVES: dict[str, Callable[[Search, Family], Search]] = {
 # --- words ----------------------------------------------------------------------------------------------------
 
 
-def _reflection(parts: Sequence[tuple[str, str]], reading: Reading, verify: bool) -> str:
+def _write_reflection(parts: Sequence[tuple[str, str]], reading: Reading, verify: bool) -> str:
     """The restated thought of the program shown, or a rating of it."""
-    body = next((body for title, body in reversed(parts) if words(title) & {"reward"} and "def " in body), "")
-    code = extract.source(body)
+    body = next((body for title, body in reversed(parts) if split_words(title) & {"reward"} and "def " in body), "")
+    code = extract.find_source(body)
     program = Program.parse(code) if code else None
     quantities = derive(reading)
     if program is None or code is None or not quantities:
@@ -209,7 +209,7 @@ def _reflection(parts: Sequence[tuple[str, str]], reading: Reading, verify: bool
         )
     if not verify:
         return describe_components(program, quantities)
-    value, why = rating(Example(code, trace(body)), program, quantities)
+    value, why = rate_program(Example(code, read_trace(body)), program, quantities)
     return f"{why}\n\nRating: {value:g}"
 
 
@@ -217,13 +217,13 @@ def describe_components(program: Program, quantities: Sequence[Quantity]) -> str
     """What each component of the program is about."""
     said = []
     for name in program.components():
-        about = meaning(program, name, quantities)
+        about = find_meaning(program, name, quantities)
         said.append(f"`{name}` rewards {WANTED[about.aim]} {_format_name(about.name)}" if about else f"`{name}`")
     listed = "; ".join(said) or "nothing that could be read"
     return f"The reward sums {len(said)} components: {listed}."
 
 
-def rating(example: Example, program: Program, quantities: Sequence[Quantity]) -> tuple[float, str]:
+def rate_program(example: Example, program: Program, quantities: Sequence[Quantity]) -> tuple[float, str]:
     """In [-1, 1]: how much of the reward is about what the task text asks for.
 
     2 g - 1, where g is the share of the goal's components in the sizes of all components over the training, or in their
@@ -234,8 +234,8 @@ def rating(example: Example, program: Program, quantities: Sequence[Quantity]) -
     goal = other = 0.0
     goals = []
     for name in program.components():
-        about, row = meaning(program, name, quantities), example.trace.get(name)
-        weight = size(row) if row is not None else program.weight(name)
+        about, row = find_meaning(program, name, quantities), example.trace.get(name)
+        weight = compute_size(row) if row is not None else program.weight(name)
         if about is not None and best > 0 and about.relevance > 0.5 * best and about.aim != STAYING:
             goal += weight
             goals.append(name)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from llm import extract, syntax
 from llm.offline import layout
-from llm.offline.drafting import Component, annotation, round_digits
+from llm.offline.drafting import Component, choose_annotation, round_digits
 
 
 class Program:
@@ -39,7 +39,7 @@ class Program:
     @property
     def source(self) -> str:
         """The program as text, as edited so far."""
-        return layout.text(self.function)
+        return layout.format_function(self.function)
 
     @property
     def _returned(self) -> list[ast.expr]:
@@ -75,13 +75,13 @@ class Program:
         """The local variables that the component is computed from."""
         value = self.components().get(component)
         seen: set[str] = set()
-        waiting = _names(value) if value is not None else set()
+        waiting = _list_names(value) if value is not None else set()
         while waiting:
             name = waiting.pop()
             found = self.assignment(name)
             if name not in seen and found is not None:
                 seen.add(name)
-                waiting |= _names(found.value)
+                waiting |= _list_names(found.value)
         return seen
 
     def reads(self, component: str) -> frozenset[str]:
@@ -96,7 +96,7 @@ class Program:
             value,
             *(s.value for s in self.function.body if isinstance(s, ast.Assign) and _writes_any(s, involved)),
         ]
-        return frozenset().union(*(accesses(node) for node in statements if node is not None)) - involved
+        return frozenset().union(*(list_accesses(node) for node in statements if node is not None)) - involved
 
     # --- constants --------------------------------------------------------------------------------------------
 
@@ -107,8 +107,8 @@ class Program:
         """
         for statement in self.function.body:
             name = _find_target(statement) or ""
-            leading = set(_factors(statement.value)) if isinstance(statement, ast.Assign) else set()
-            for node in _movable(statement):
+            leading = set(_list_factors(statement.value)) if isinstance(statement, ast.Assign) else set()
+            for node in _list_movable(statement):
                 plain = isinstance(node, ast.Constant) and isinstance(node.value, float) and abs(node.value) > 1e-4
                 if isinstance(node, ast.Constant) and plain and (node in leading or node.value not in (1.0, 2.0)):
                     yield name, node
@@ -122,7 +122,7 @@ class Program:
         """The size of the number that the whole component is multiplied with; 1 where there is none."""
         value = self.components().get(component)
         found = self.assignment(value.id) if isinstance(value, ast.Name) else None
-        number = _number(_leftmost(found.value)) if found is not None else None
+        number = _read_number(_find_leftmost(found.value)) if found is not None else None
         return abs(number) if number else 1.0
 
     # --- edits ------------------------------------------------------------------------------------------------
@@ -144,8 +144,8 @@ class Program:
         total = self._total()
         if total is None:
             return False
-        left = [(sign, term) for sign, term in terms(total) if not _mentions(term, value.id)]
-        if not left or len(left) == len(terms(total)):
+        left = [(sign, term) for sign, term in list_terms(total) if not _mentions(term, value.id)]
+        if not left or len(left) == len(list_terms(total)):
             return False
         self._reads.clear()
         self._set_total(join_terms(left))
@@ -160,12 +160,12 @@ class Program:
         """Add a component before the return. False when its name is taken or the dictionary is out of reach."""
         listed = self.dictionary()
         taken = {n.id for n in ast.walk(self.function) if isinstance(n, ast.Name)} | {a.arg for a in self._arguments}
-        if listed is None or part.name in taken or (part.quantity.name in taken and not self._same(part)):
+        if listed is None or part.name in taken or (part.quantity.name in taken and not self._holds_quantity(part)):
             return False
         self._reads.clear()
         lines = part.lines()[1:] if part.quantity.name in taken else part.lines()
         total, place = self._total(), self._place_for_new(listed)
-        self.function.body[place:place] = syntax.module("\n".join(lines)).body
+        self.function.body[place:place] = syntax.parse_module("\n".join(lines)).body
         term = ast.Name(part.name, ast.Load())
         self._set_total(ast.BinOp(total if total is not None else self._returned[0], ast.Add(), term))
         listed.keys.append(ast.Constant(part.name))
@@ -173,7 +173,7 @@ class Program:
         present = {a.arg for a in self._arguments}
         for name in inputs:
             if name in part.quantity.inputs and name not in present:
-                kind = syntax.expression(annotation(inputs[name]))
+                kind = syntax.parse_expression(choose_annotation(inputs[name]))
                 self._arguments.append(ast.arg(name, kind))
         return True
 
@@ -204,10 +204,10 @@ class Program:
                 makers.append(found)
         return min(self.function.body.index(node) for node in makers)
 
-    def _same(self, part: Component) -> bool:
+    def _holds_quantity(self, part: Component) -> bool:
         """Whether the quantity's variable already holds the quantity."""
         found = self.assignment(part.quantity.name)
-        wanted = syntax.expression(part.quantity.expression)
+        wanted = syntax.parse_expression(part.quantity.expression)
         return found is not None and ast.dump(found.value) == ast.dump(wanted)
 
     def _total_assignment(self) -> ast.Assign:
@@ -232,20 +232,20 @@ class Program:
             self._returned[0] = value
 
 
-def accesses(node: ast.AST) -> frozenset[str]:
+def list_accesses(node: ast.AST) -> frozenset[str]:
     """The variables that an expression reads, with their index where it is plain: "up_vec[:, 2]", "actions"."""
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return frozenset({ast.unparse(node)})
     if isinstance(node, ast.Name):
         return frozenset({node.id}) - {"torch", "math"}
-    return frozenset().union(*(accesses(child) for child in ast.iter_child_nodes(node)))
+    return frozenset().union(*(list_accesses(child) for child in ast.iter_child_nodes(node)))
 
 
-def terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:
+def list_terms(node: ast.expr, sign: int = 1) -> list[tuple[int, ast.expr]]:
     """The terms of a sum, with their signs."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
         right = sign if isinstance(node.op, ast.Add) else -sign
-        return terms(node.left, sign) + terms(node.right, right)
+        return list_terms(node.left, sign) + list_terms(node.right, right)
     return [(sign, node)]
 
 
@@ -261,38 +261,38 @@ def join_terms(parts: list[tuple[int, ast.expr]]) -> ast.expr:
 def scale_node(node: ast.expr, factor: float) -> ast.expr:
     """The node times `factor`, merged into a leading number where there is one."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        left, value = node.left, _number(node.left)
+        left, value = node.left, _read_number(node.left)
         if value is not None:
-            return ast.BinOp(_literal(value * factor), node.op, node.right)
-        if isinstance(left, ast.BinOp) and _number(_leftmost(left)) is not None:
+            return ast.BinOp(_make_literal(value * factor), node.op, node.right)
+        if isinstance(left, ast.BinOp) and _read_number(_find_leftmost(left)) is not None:
             return ast.BinOp(scale_node(left, factor), node.op, node.right)
-    return ast.BinOp(_literal(factor), ast.Mult(), node)
+    return ast.BinOp(_make_literal(factor), ast.Mult(), node)
 
 
-def _leftmost(node: ast.expr) -> ast.expr:
+def _find_leftmost(node: ast.expr) -> ast.expr:
     while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
         node = node.left
     return node
 
 
-def _number(node: ast.expr) -> float | None:
+def _read_number(node: ast.expr) -> float | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = _number(node.operand)
+        value = _read_number(node.operand)
         return None if value is None else -value
     return float(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, int | float) else None
 
 
-def _literal(value: float) -> ast.expr:
+def _make_literal(value: float) -> ast.expr:
     number = ast.Constant(round_digits(abs(value)))
     return number if value >= 0 else ast.UnaryOp(ast.USub(), number)
 
 
-def _names(node: ast.AST) -> set[str]:
+def _list_names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return name in _names(node)
+    return name in _list_names(node)
 
 
 def _writes(node: ast.AST, name: str) -> bool:
@@ -311,22 +311,22 @@ def _find_target(node: ast.stmt) -> str | None:
     return None
 
 
-def _factors(node: ast.expr) -> Iterator[ast.AST]:
+def _list_factors(node: ast.expr) -> Iterator[ast.AST]:
     """The factors and divisors that the whole value is multiplied with."""
     if isinstance(node, ast.UnaryOp):
-        yield from _factors(node.operand)
+        yield from _list_factors(node.operand)
     elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        yield from _factors(node.left)
-        yield from _factors(node.right)
+        yield from _list_factors(node.left)
+        yield from _list_factors(node.right)
     else:
         yield node
 
 
-def _movable(node: ast.AST) -> Iterator[ast.AST]:
+def _list_movable(node: ast.AST) -> Iterator[ast.AST]:
     """All nodes below, except under indices, exponents, comparisons and keyword arguments."""
     yield node
     for child in ast.iter_child_nodes(node):
         exponent = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and child is node.right
         index = isinstance(node, ast.Subscript) and child is node.slice
         if not (exponent or index or isinstance(child, ast.keyword | ast.Compare)):
-            yield from _movable(child)
+            yield from _list_movable(child)

@@ -26,26 +26,26 @@ _given: Mapping[str, str] | None = None
 
 
 @cache
-def _template(name: str) -> Template:
+def _read_template(name: str) -> Template:
     own, path = read_own().get(name), FOLDER / f"{name}.txt"
     if own is None and not path.is_file():
-        raise PromptError(f"there is no prompt file {path.name!r}; known: {', '.join(names())}")
+        raise PromptError(f"there is no prompt file {path.name!r}; known: {', '.join(list_names())}")
     return Template(path.read_text() if own is None else own)
 
 
-def names() -> list[str]:
+def list_names() -> list[str]:
     """The prompts that there are, sorted."""
     return sorted(p.stem for p in FOLDER.glob("*.txt"))
 
 
 def read_published() -> dict[str, str]:
     """Prefine's own prompts, by name."""
-    return {name: (FOLDER / f"{name}.txt").read_text() for name in names()}
+    return {name: (FOLDER / f"{name}.txt").read_text() for name in list_names()}
 
 
-def template(name: str, given: Collection[str]) -> Template:
+def get_template(name: str, given: Collection[str]) -> Template:
     """The prompt file. Raises PromptError where there is none, or its variables are not exactly the given ones."""
-    found = _template(name)
+    found = _read_template(name)
     wanted = set(found.get_identifiers())
     if not found.is_valid() or wanted != set(given):
         missing, unused = sorted(wanted - set(given)), sorted(set(given) - wanted)
@@ -56,8 +56,8 @@ def template(name: str, given: Collection[str]) -> Template:
 
 
 def render(name: str, /, **values: str | int) -> str:
-    """The prompt `name` with its variables filled in. Raises PromptError as `template` does."""
-    return template(name, values).substitute(values).strip()
+    """The prompt `name` with its variables filled in. Raises PromptError as `get_template` does."""
+    return get_template(name, values).substitute(values).strip()
 
 
 # --- prompts of one's own -----------------------------------------------------------------------------------------
@@ -92,8 +92,8 @@ def find_faults(texts: Mapping[str, str]) -> list[str]:
 
 def _find_faults(name: str, text: str) -> Iterator[str]:
     """Why this text cannot take the place of the prompt of this name."""
-    if name not in names():
-        near = get_close_matches(name, names(), 1)
+    if name not in list_names():
+        near = get_close_matches(name, list_names(), 1)
         yield f"there is no prompt {name}.txt to replace{f'; the nearest is {near[0]}.txt' if near else ''}"
         return
     own, published = Template(text), Template((FOLDER / f"{name}.txt").read_text())
@@ -107,7 +107,7 @@ def _find_faults(name: str, text: str) -> Iterator[str]:
         yield f"{name}.txt has unknown {', '.join(f'${variable}' for variable in sorted(surplus))}"
 
 
-def digest(texts: Mapping[str, str]) -> str:
+def hash_texts(texts: Mapping[str, str]) -> str:
     """A short name of a set of texts: the same for the same texts alone. Empty for none."""
     return hashlib.sha256(json.dumps(dict(texts), sort_keys=True).encode()).hexdigest()[:10] if texts else ""
 
@@ -117,9 +117,9 @@ def use_own(texts: Mapping[str, str]) -> Iterator[None]:
     """Have these texts replace prompts, in place of those of PREFINE_PROMPTS. For a process with one thread."""
     global _given
     _given, before = texts, _given
-    _template.cache_clear()
+    _read_template.cache_clear()
     try:
         yield
     finally:
         _given = before
-        _template.cache_clear()
+        _read_template.cache_clear()

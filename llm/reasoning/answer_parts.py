@@ -56,10 +56,10 @@ class _Fence:
     complete: bool
 
 
-def sections(text: str) -> tuple[Section, ...]:
+def split_sections(text: str) -> tuple[Section, ...]:
     """The answer in parts by its headings (`## Title`, or a known title in bold); those in fenced code are code."""
     text = text[:MOST_LETTERS]
-    fences = _fences(text)
+    fences = _find_fences(text)
     begins = [fence.start for fence in fences]
     ends_before = [0, *(fence.end for fence in fences)]
     outside = [m for m in _HEADING.finditer(text) if m.start() >= ends_before[bisect_right(begins, m.start())]]
@@ -96,7 +96,7 @@ def _read_heading(line: re.Match[str]) -> tuple[str, str] | None:
     return (line["line"].strip("# \t\r").strip("*").strip(": "), "") if line["hash"] else None
 
 
-def _fences(text: str) -> list[_Fence]:
+def _find_fences(text: str) -> list[_Fence]:
     """All fenced code. An unclosed fence goes to the end."""
     found, lines, place = list[_Fence](), list[str](), 0
     opened: re.Match[str] | None = None
@@ -108,16 +108,16 @@ def _fences(text: str) -> list[_Fence]:
             if match:
                 opened, start, lines = match, place, []
         elif match and match["marks"].startswith(opened["marks"]) and not match["info"].strip():
-            found.append(_Fence(_language(opened["info"]), start, place, "\n".join(lines), True))
+            found.append(_Fence(_read_language(opened["info"]), start, place, "\n".join(lines), True))
             opened = None
         else:
             lines.append(line.rstrip("\r\n"))
     if opened is not None:
-        found.append(_Fence(_language(opened["info"]), start, len(text), "\n".join(lines), False))
+        found.append(_Fence(_read_language(opened["info"]), start, len(text), "\n".join(lines), False))
     return found
 
 
-def _language(info: str) -> str:
+def _read_language(info: str) -> str:
     """The name in the first line of a fence, such as "python main.py", "c++17" or "{.python}"."""
     first = (info.lower().strip(" \t{}.") or " ").split(maxsplit=1)[:1]
     name = "".join(first).split("{")[0].strip(".,:}")
@@ -131,7 +131,7 @@ def final_answer(text: str, titles: Sequence[str]) -> str | None:
     is nothing of the kind.
     """
     answer = strip_thinking(text)[:MOST_LETTERS]
-    named = find_final(sections(answer), titles)
+    named = find_final(split_sections(answer), titles)
     if named:
         return find_boxed(named.text) or _strip_marks(named.text)
     found = find_boxed(answer)
@@ -169,12 +169,12 @@ def find_boxed(text: str) -> str | None:
     return content.strip() or None
 
 
-def program(text: str, language: str, header_name: str = "") -> str | None:
+def find_program(text: str, language: str, header_name: str = "") -> str | None:
     """The last complete fenced program in this language; of fences that name none only where no fence names it.
 
     With the name of a header, the last one that includes it.
     """
-    fences = _fences(strip_thinking(text)[:MOST_LETTERS])
+    fences = _find_fences(strip_thinking(text)[:MOST_LETTERS])
     named = [fence for fence in fences if fence.language in LANGUAGES[language]]
     wanted = _PROGRAM[language] if named else _UNNAMED[language]
     if header_name:

@@ -94,7 +94,7 @@ def compare_answers(first: str, second: str, tolerance: float = 0.0) -> bool | N
     for rationals, 1e-9 otherwise); tuples part by part; lists and sets in any order; a few words. Of answers longer
     than formulas.LETTERS, only whether they are the same text.
     """
-    (name, a), (other, b) = _split_name(plain(first)), _split_name(plain(second))
+    (name, a), (other, b) = _split_name(simplify_answer(first)), _split_name(simplify_answer(second))
     if not a or not b:
         return None
     if first.strip() == second.strip():
@@ -109,13 +109,13 @@ def compare_answers(first: str, second: str, tolerance: float = 0.0) -> bool | N
         return False if _is_opposite(a.lower(), b.lower()) else None
     if _has_other_links(a, b) or _may_be_choices(a, b):
         return None
-    (kind, parts), (other_kind, others) = _parts(a), _parts(b)
+    (kind, parts), (other_kind, others) = _split_parts(a), _split_parts(b)
     if len(parts) == len(others) == 1 and kind == other_kind == "":
         return _compare_values(a, b, tolerance)
     return _compare_parts((kind, parts), (other_kind, others), tolerance)
 
 
-def plain(text: str) -> str:
+def simplify_answer(text: str) -> str:
     """The answer without delimiters, spacing commands, fonts and a full stop at its end; functions as commands."""
     text = text.strip().translate(_SIGNS)
     text = re.sub(r"^\s*(?:\$\$?|\\\(|\\\[)|(?:\$\$?|\\\)|\\\])\s*\.?\s*$", "", text.strip("*` \n"))
@@ -192,7 +192,7 @@ def _may_be_choices(a: str, b: str) -> bool:
 _BRACKETS = {"(": (")", "round"), "[": ("]", "square"), "\\lbrace": ("\\rbrace", "set")}
 
 
-def _parts(text: str) -> tuple[str, list[str]]:
+def _split_parts(text: str) -> tuple[str, list[str]]:
     """What kind of collection it is (round, square, set, or "" for one thing) and its parts."""
     for opening, (closing, kind) in _BRACKETS.items():
         if text.startswith(opening) and text.endswith(closing):
@@ -263,7 +263,7 @@ def _compare_lengths(ours: list[str], theirs: list[str]) -> bool | None:
     """Not the same, unless parts cannot be read, or may be digits of one number: 1,234."""
     parts = (*ours, *theirs)
     grouped = any(re.fullmatch(r"\d{3}", part) for part in parts)
-    return None if grouped or any(_number(part) is None for part in parts) else False
+    return None if grouped or any(_read_number(part) is None for part in parts) else False
 
 
 def _combine_verdicts(said: Iterable[bool | None]) -> bool | None:
@@ -271,28 +271,28 @@ def _combine_verdicts(said: Iterable[bool | None]) -> bool | None:
     return False if False in said else None if None in said else True
 
 
-def _number(text: str) -> formulas.Value | None:
+def _read_number(text: str) -> formulas.Value | None:
     try:
-        return _value(text)
+        return _read_value(text)
     except formulas.NoFormula:
         return None
 
 
-def _value(text: str, point: int = 0) -> formulas.Value:
-    """As `formulas.value` has it; raises NoFormula also where it may not be what was meant."""
+def _read_value(text: str, point: int = 0) -> formulas.Value:
+    """As `formulas.compute_value` has it; raises NoFormula also where it may not be what was meant."""
     if _PROSE.search(text) or _COMMAND.search(text) or _AMBIGUOUS.search(text):
         raise formulas.NoFormula
-    return formulas.value(text, point)
+    return formulas.compute_value(text, point)
 
 
-def _symbols(text: str) -> set[str]:
+def _list_symbols(text: str) -> set[str]:
     found = re.findall(_SYMBOL, re.sub(rf"{_FUNCTION}|\\(?:frac|sqrt|binom)", " ", text))
     return {re.sub(r"[{} ]", "", symbol) for symbol in found} - {"\\pi", "e", "i"}
 
 
 def _compare_values(a: str, b: str, tolerance: float) -> bool | None:
     """Quantities, or formulas. Where letters may be units and may be symbols, the same only: else None."""
-    ours, theirs = _quantity(a), _quantity(b)
+    ours, theirs = _read_quantity(a), _read_quantity(b)
     said = _compare_formulas(a, b, tolerance)
     if ours and theirs:
         if ours.dimensions == theirs.dimensions and _close(ours.si, theirs.si, tolerance):
@@ -313,12 +313,12 @@ def _compare_formulas(a: str, b: str, tolerance: float) -> bool | None:
     if bool(_LOG.search(a)) != bool(_LOG.search(b)):
         return None
     try:
-        values = [(_value(a, point), _value(b, point)) for point in range(POINTS)]
+        values = [(_read_value(a, point), _read_value(b, point)) for point in range(POINTS)]
     except formulas.NoFormula:
         return None
     if all(_close(x, y, tolerance) for x, y in values):
         return True
-    ours, theirs = _symbols(a), _symbols(b)
+    ours, theirs = _list_symbols(a), _list_symbols(b)
     if ours - theirs and theirs - ours:  # maybe the same under other names
         letters = _LETTER.fullmatch(a) and _LETTER.fullmatch(b) and a.lower() != b.lower()
         return False if letters else None
@@ -349,13 +349,13 @@ class _Quantity:
     coherent: bool
 
 
-def _quantity(text: str) -> _Quantity | None:
+def _read_quantity(text: str) -> _Quantity | None:
     """A number without symbols, and a unit behind it; None where the text is something else."""
     text = re.sub(r"(?<=\d)[eE]([-+]?\d+)(?=\s*[A-Za-zµμΩ°%])", r"*10^{\1}", text)
     text = re.sub(r"\\mu(?![A-Za-z])\s*", "µ", text).replace("\\Omega", "Ω")
     start = re.search(r"(?<![\\A-Za-z])[A-Za-zµμΩ°%]", text)
     unit = units.read(text[start.start() :]) if start else None
-    number = _number(text[: start.start()]) if start and unit else None
+    number = _read_number(text[: start.start()]) if start and unit else None
     if unit is None or number is None:
         return None
     factor, dimensions = unit
@@ -369,7 +369,7 @@ def _quantity(text: str) -> _Quantity | None:
 
 def _fits_without_unit(quantity: _Quantity, text: str, tolerance: float) -> bool:
     """Whether a number without a unit is the same one: in an SI unit that was left out, or as with 50% and 1/2."""
-    number = None if _symbols(text) else _number(text)
+    number = None if _list_symbols(text) else _read_number(text)
     fits = quantity.coherent or not any(quantity.dimensions)
     return number is not None and fits and _close(quantity.si, number, tolerance)
 

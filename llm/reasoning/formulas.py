@@ -32,14 +32,14 @@ class NoFormula(Exception):
     """The text is no formula, or a too large one."""
 
 
-def value(text: str, point: int = 0) -> Value:
+def compute_value(text: str, point: int = 0) -> Value:
     """The formula's value, each symbol at a number that follows from its name and `point`. Raises NoFormula.
 
     Exact, as a Fraction, where it is rational and has no symbols.
     """
     if len(text) > LETTERS:
         raise NoFormula
-    reader = _Reader(_tokens(text), point)
+    reader = _Reader(_split_tokens(text), point)
     try:
         found = reader.sum()
     except (ArithmeticError, ValueError, RecursionError) as error:
@@ -49,7 +49,7 @@ def value(text: str, point: int = 0) -> Value:
     return found
 
 
-def _tokens(text: str) -> list[str]:
+def _split_tokens(text: str) -> list[str]:
     found, place = [], 0
     while place < len(text.rstrip()):
         match = _TOKEN.match(text, place)
@@ -97,14 +97,14 @@ class _Reader:
         while self.next and self.next not in ("+", "-", ")", "}", "]", "|"):
             if self.next == "/":
                 self.consume()
-                result = _divide(result, self.signed())
+                result = _divide(result, self.read_signed())
             else:
                 if self.next == "*":
                     self.consume()
-                result = result * self.signed()
+                result = result * self.read_signed()
         return _limit_size(sign * result)
 
-    def signed(self) -> Value:
+    def read_signed(self) -> Value:
         sign = 1
         while self.next in ("+", "-"):
             sign = -sign if self.consume() == "-" else sign
@@ -131,7 +131,7 @@ class _Reader:
         if token.startswith("\\"):
             return self.command(token[1:])
         if token[0].isalpha():
-            return _symbol(token, self.point)
+            return _get_symbol(token, self.point)
         raise NoFormula
 
     def command(self, name: str) -> Value:
@@ -146,10 +146,10 @@ class _Reader:
         if name in _FUNCTIONS:
             exponent = self.argument() if self.next == "^" and self.consume() else Fraction(1)
             return _power(_FUNCTIONS[name](complex(self.power())), exponent)
-        return _symbol("\\" + name, self.point)
+        return _get_symbol("\\" + name, self.point)
 
 
-def _symbol(name: str, point: int) -> Value:
+def _get_symbol(name: str, point: int) -> Value:
     """A constant, or a number between 0.3 and 2.3 that stands for the symbol."""
     if name in ("\\pi", "π"):
         return math.pi

@@ -18,9 +18,9 @@ from llm.records import (
     Problem,
     Request,
     Train,
-    canonical,
-    meaning,
-    payload,
+    describe_meaning,
+    format_canonical,
+    make_payload,
     result_from_json,
     result_to_json,
 )
@@ -101,10 +101,10 @@ class RememberingWriter(OfflineWriter):
 
     replies: ClassVar[dict[tuple[str, int, int], Reply]] = {}
 
-    def _one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
-        asked = (canonical(list(messages)), seed, limit)
+    def _write_one(self, messages: Sequence[Message], seed: int, limit: int) -> Reply:
+        asked = (format_canonical(list(messages)), seed, limit)
         if asked not in self.replies:
-            self.replies[asked] = super()._one(messages, seed, limit)
+            self.replies[asked] = super()._write_one(messages, seed, limit)
         return self.replies[asked]
 
 
@@ -153,7 +153,7 @@ class Experiment:
                 result = result_from_json(kind, known.result) if same else self.answer(request)
                 self.requests.append(request)
                 self.results.append(result)
-                about = meaning(kind, payload(request))
+                about = describe_meaning(kind, make_payload(request))
                 saved = Saved(end.step, position, kind, fingerprint, result_to_json(kind, result), about)
                 self.saved.append(saved)
         return end.candidate

@@ -1,7 +1,7 @@
 """A backend whose answers a test writes, and verdicts of a reward check that it needs."""
 
 from llm import errors
-from llm.backend import Reply, request_hash
+from llm.backend import Reply, hash_request
 from llm.prices import Usage
 from llm.records import Ask, Write
 from tests.llm.experiment import FakeVerdict
@@ -39,7 +39,7 @@ class Scripted:
 
 def make_reply(messages, seed, text, finish="stop"):
     request = {"messages": list(messages), "seed": seed}
-    return Reply(text, finish, Usage(1, 1), None, 0.1, "m", "", request, request_hash(request), seed, "2026-01-01")
+    return Reply(text, finish, Usage(1, 1), None, 0.1, "m", "", request, hash_request(request), seed, "2026-01-01")
 
 
 def accept(sources):

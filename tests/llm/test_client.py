@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from llm import client, errors, failures, request_batch
-from llm.backend import LOST, hash_images, reply_from_json, reply_to_json, request_hash
+from llm.backend import LOST, hash_images, hash_request, reply_from_json, reply_to_json
 from llm.client import OpenAIBackend
 from llm.gate import Slots
 from llm.prices import Price, Usage
@@ -59,7 +59,7 @@ def test_a_reply_holds_usage_cost_model_and_canonical_request():
         "seed": 3,
         "temperature": 1.0,
     }
-    assert reply.request_hash == request_hash(reply.request)
+    assert reply.request_hash == hash_request(reply.request)
     assert reply_from_json(json.loads(json.dumps(reply_to_json(reply)))) == reply
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from llm.diversity import SMALL, features, measure_behaviour_distance, measure_code_distance
+from llm.diversity import SMALL, list_features, measure_behaviour_distance, measure_code_distance
 from llm.records import Candidate, Outcome, Write
 from tests.llm.experiment import Experiment, prompts
 
@@ -22,8 +22,8 @@ def film(falls, *coordinates):
 
 def test_a_program_is_what_it_reads_and_applies():
     source = program("torch.exp(-x[:, 2]) + y", "x", "y")
-    assert features(source) == {"x[:, 2]", "y", "torch.exp()"}
-    assert features("not python(") == frozenset()
+    assert list_features(source) == {"x[:, 2]", "y", "torch.exp()"}
+    assert list_features("not python(") == frozenset()
 
 
 def test_names_numbers_and_comments_make_no_difference():

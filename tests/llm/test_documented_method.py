@@ -24,7 +24,7 @@ CHECKS = [
 def my_prompt(problem, best):
     """What the example leaves to its reader: the best one's program."""
     program = render("program", title="Parent 1", source=best.candidate.source.strip())
-    return messages.chat(render("different", problem=messages.format_problem(problem), programs=program))
+    return messages.make_chat(render("different", problem=messages.format_problem(problem), programs=program))
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pytest
 
 from llm.answer_writer import write as solve
 from llm.client import OpenAIBackend
-from llm.judges.model import question, read
+from llm.judges.model import make_question, read
 from llm.messages import first_prompt
 from llm.methods import METHODS
 from llm.records import ANSWER, Judged, Outcome, Problem, Run, Write
@@ -102,7 +102,7 @@ class Modelled(Patient):
     def answer(self, request: Any) -> Any:
         if not isinstance(request, Judged):
             return super().answer(request)
-        asked = question(request, self.problem, 5)
+        asked = make_question(request, self.problem, 5)
         return read(asked, super().answer(asked.ask))
 
 
@@ -151,7 +151,7 @@ def test_so_may_every_call_of_a_judging_model(name: str) -> None:
     calm = Modelled(**small(name))
     calm.run()
     endpoint = fails_everywhere(calm, Modelled, rewards)
-    judging = [json.dumps([question(r, calm.problem, 5).ask.messages, 5]) for r in calm.of(Judged)]
+    judging = [json.dumps([make_question(r, calm.problem, 5).ask.messages, 5]) for r in calm.of(Judged)]
     assert len(judging) >= calm.n
     assert set(judging) < set(endpoint.bought)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tests.with_django  # noqa: F401
-from llm.judges.model import question
+from llm.judges.model import make_question
 from llm.methods import METHODS, OFFERED
 from llm.records import Judged, Look, Write
 from llm.replay import Saved
@@ -102,7 +102,7 @@ def test_killed_at_a_boundary_it_ends_the_same(finished_experiment, most):
 
 def read_all_texts(experiment, folder):
     """All that models are shown: prompts, the questions to a model if it were the judge, what goes with pictures."""
-    asked = [question(request, experiment.problem, 5).ask.messages for request in experiment.of(Judged)]
+    asked = [make_question(request, experiment.problem, 5).ask.messages for request in experiment.of(Judged)]
     return [
         *prompts(experiment),
         *("\n".join(message["content"] for message in messages) for messages in asked),

@@ -2,7 +2,7 @@ import textwrap
 
 import pytest
 
-from llm.extract import arguments, find_fenced_blocks, normal_form, source, strip_thinking, thought
+from llm.extract import find_fenced_blocks, find_source, find_thought, list_arguments, normalize_program, strip_thinking
 
 CODE = """def compute_reward(a: torch.Tensor) -> Tuple[torch.Tensor, Dict[str, torch.Tensor]]:
     b = a
@@ -36,32 +36,32 @@ INDENTED = textwrap.indent(CODE, "   ")
     ],
 )
 def test_it_finds_the_program(text):
-    assert source(text) == CODE
+    assert find_source(text) == CODE
 
 
 @pytest.mark.parametrize(
     "text", ["", "I cannot do that.", "```python\nx = 1\n```", "<think>def compute_reward", "compute_reward"]
 )
 def test_it_says_when_there_is_none(text):
-    assert source(text) is None
+    assert find_source(text) is None
 
 
 def test_a_program_with_a_syntax_error_is_kept_whole_for_the_check_to_explain():
     broken = CODE.replace("b = a", "b = = a")
-    assert source(f"```python\n{broken}```") == broken
+    assert find_source(f"```python\n{broken}```") == broken
 
 
 def test_a_cut_off_program_is_kept_as_far_as_it_goes():
-    assert source(f"```python\n{CODE[:-12]}") == CODE[:-12].strip() + "\n"
+    assert find_source(f"```python\n{CODE[:-12]}") == CODE[:-12].strip() + "\n"
 
 
 def test_helpers_before_and_after_stay():
     text = f"def helper(x):\n    return x\n\n\n{CODE}\n\ndef other(x):\n    return x\n"
-    assert source(f"```python\n{text}```") == text
+    assert find_source(f"```python\n{text}```") == text
 
 
 def test_imports_inside_the_function_go():
-    assert source(CODE.replace("    b = a", "    import torch\n    b = a")) == CODE
+    assert find_source(CODE.replace("    b = a", "    import torch\n    b = a")) == CODE
 
 
 def test_an_unclosed_thought_reaches_to_the_end():
@@ -75,9 +75,9 @@ def test_a_fence_inside_a_longer_fence_is_text():
 
 def test_essence_ignores_comments_docstring_and_layout_only():
     dressed = CODE.replace("    b = a", '    """Rewards b."""\n    # b is good\n    b = (a)')
-    assert normal_form(dressed) == normal_form(CODE)
-    assert normal_form(CODE.replace("b = a", "b = 2.0 * a")) != normal_form(CODE)
-    assert normal_form("not python (") == "not python ("
+    assert normalize_program(dressed) == normalize_program(CODE)
+    assert normalize_program(CODE.replace("b = a", "b = 2.0 * a")) != normalize_program(CODE)
+    assert normalize_program("not python (") == "not python ("
 
 
 SHORT = "def compute_reward(dt):\n    return dt, {}"
@@ -94,18 +94,18 @@ SHORT = "def compute_reward(dt):\n    return dt, {}"
     ],
 )
 def test_the_thought_is_what_stands_before_the_code(text, expected):
-    assert thought(text) == expected
+    assert find_thought(text) == expected
 
 
 def test_the_arguments_of_a_reward_are_the_inputs_that_it_reads():
     code = "def compute_reward(dt: float, up_vec: torch.Tensor) -> int:\n    return dt"
-    assert arguments(code) == ("dt", "up_vec")
-    assert arguments("not python(") == ()
+    assert list_arguments(code) == ("dt", "up_vec")
+    assert list_arguments("not python(") == ()
 
 
 @pytest.mark.parametrize("long", [" + ".join(["dt"] * 1500), "-" * 1500 + "dt"])
 def test_a_program_that_is_too_deep_to_walk_is_only_text(long):
     code = f"def compute_reward(dt):\n    return {long}, {{}}"
-    assert source(f"```python\n{code}\n```") == f"{code}\n"
-    assert normal_form(code) == code
-    assert arguments(code) == ()
+    assert find_source(f"```python\n{code}\n```") == f"{code}\n"
+    assert normalize_program(code) == code
+    assert list_arguments(code) == ()

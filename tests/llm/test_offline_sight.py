@@ -6,7 +6,7 @@ import random
 
 from llm.feedback import Feedback, Round, write_prompt
 from llm.forms import find_form
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.offline.reading import Past, Row, read
 from llm.offline.refining import Search, follow_history, is_saturated, refine, share_in
 from llm.offline.sight import reads_alike

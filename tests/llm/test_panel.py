@@ -8,22 +8,22 @@ import pytest
 
 from llm.judges.panel import (
     Comparison,
-    best_worst,
     bradley_terry,
-    comparisons,
+    compute_independence,
     count_tags,
-    independence,
+    format_tags,
+    list_comparisons,
     pool_picks,
     read_comparison,
-    tags_text,
+    score_best_worst,
 )
 from llm.records import Pick
 
 
 def test_a_pick_that_names_nobody_is_a_tie_of_all_or_nothing():
     """Two players, one tie: equal strengths, and no pull of the drawn order. Nobody could judge: no comparison."""
-    assert comparisons(Pick("a", "b", undecided="skip"), ["a", "b", "c"]) == []
-    ties = comparisons(Pick("a", "c", undecided="equal"), ["a", "b", "c"])
+    assert list_comparisons(Pick("a", "b", undecided="skip"), ["a", "b", "c"]) == []
+    ties = list_comparisons(Pick("a", "c", undecided="equal"), ["a", "b", "c"])
     assert {(t.winner, t.loser, t.weight) for t in ties} == {(x, y, 0.5) for x in "abc" for y in "abc" if x != y}
     rated = bradley_terry([*games(("a", "b")), *ties], names=list("abc"))
     assert rated["a"].value > rated["c"].value > rated["b"].value, "c is drawn against both"
@@ -87,9 +87,9 @@ def test_who_was_never_compared_is_average_and_least_certain():
 
 
 def test_a_pick_of_k_is_2k_minus_3_comparisons():
-    seen = comparisons(Pick("b", "d"), "abcd")
+    seen = list_comparisons(Pick("b", "d"), "abcd")
     assert [(c.winner, c.loser) for c in seen] == [("b", "a"), ("b", "c"), ("b", "d"), ("a", "d"), ("c", "d")]
-    assert [(c.winner, c.loser) for c in comparisons(Pick("a", None), "a")] == []
+    assert [(c.winner, c.loser) for c in list_comparisons(Pick("a", None), "a")] == []
 
 
 def test_answers_to_a_comparison():
@@ -100,7 +100,7 @@ def test_answers_to_a_comparison():
 
 def test_best_worst_scores_by_hand():
     """a is best in 2 of 3, b in 1; c is worst in 3 of 3."""
-    ratings = best_worst([(Pick("a", "c"), "abc"), (Pick("a", "c"), "abc"), (Pick("b", "c"), "abc")])
+    ratings = score_best_worst([(Pick("a", "c"), "abc"), (Pick("a", "c"), "abc"), (Pick("b", "c"), "abc")])
     assert {n: r.value for n, r in ratings.items()} == pytest.approx({"a": 2 / 3, "b": 1 / 3, "c": -1})
     half = 1.959964 * math.sqrt((2 / 3 - 4 / 9) / 3)
     assert ratings["a"].low == pytest.approx(2 / 3 - half, rel=1e-6) and ratings["a"].high == 1
@@ -118,7 +118,7 @@ def test_intervals_of_a_panel_are_as_wide_as_its_strengths_scatter():
         seen = []
         for _ in range(20):
             liked = sorted(utilities, key=lambda name: math.log(rng.expovariate(1.0)) - utilities[name])
-            seen += comparisons(Pick(liked[0], liked[-1]), "abcdef")
+            seen += list_comparisons(Pick(liked[0], liked[-1]), "abcdef")
         found.append(bradley_terry(seen, names="abcdef"))
     scatter = statistics.mean(statistics.stdev(ratings[name].value for ratings in found) for name in utilities)
     widths = [rating.high - rating.value for ratings in found for rating in ratings.values()]
@@ -127,16 +127,16 @@ def test_intervals_of_a_panel_are_as_wide_as_its_strengths_scatter():
 
 def test_what_a_pair_of_one_best_and_worst_is_worth_by_hand():
     """Of two it is a comparison like any. Of three: 2/3 - 1/12 = 7/12 of information against 3/4 of three pairs."""
-    assert independence(2) == 1.0
-    assert independence(3) == pytest.approx(7 / 9)
-    assert independence(6) == pytest.approx(0.363, abs=0.001)
+    assert compute_independence(2) == 1.0
+    assert compute_independence(3) == pytest.approx(7 / 9)
+    assert compute_independence(6) == pytest.approx(0.363, abs=0.001)
 
 
 def test_what_a_pair_of_a_best_alone_is_worth_by_hand():
     """A choice of one of K has 1/K of information about a contrast, its K - 1 pairs were they independent 1/2."""
-    seen = comparisons(Pick("b", None), "abcdef")
+    seen = list_comparisons(Pick("b", None), "abcdef")
     assert [(c.winner, c.loser, c.share) for c in seen] == [("b", loser, 2 / 6) for loser in "acdef"]
-    assert [c.share for c in comparisons(Pick("a", None), "ab")] == [1.0]
+    assert [c.share for c in list_comparisons(Pick("a", None), "ab")] == [1.0]
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_intervals_of_bests_alone_are_as_wide_as_their_strengths_scatter():
     rng = random.Random(0)
     found = []
     for _ in range(200):
-        seen = [c for name in rng.choices("abcd", k=80) for c in comparisons(Pick(name, None), "abcd")]
+        seen = [c for name in rng.choices("abcd", k=80) for c in list_comparisons(Pick(name, None), "abcd")]
         found.append(bradley_terry(seen, names="abcd"))
     scatter = statistics.mean(statistics.stdev(ratings[name].value for ratings in found) for name in "abcd")
     widths = [rating.high - rating.value for ratings in found for rating in ratings.values()]
@@ -168,8 +168,8 @@ def test_tags_stay_with_what_they_were_said_of_and_as_often_as_they_were_said():
     pick = pool_picks([other, one, one, one, one, another])
     assert (pick.best, pick.worst) == ("a", "b")
     assert pick.tags == (*["best: fast"] * 4, *["worst: shakes"] * 4, "worst: falls over")
-    assert tags_text(pick.tags) == "best: fast (4 people), worst: shakes (4 people), worst: falls over"
-    assert tags_text(("worst: b", "best: a")) == "worst: b, best: a"
+    assert format_tags(pick.tags) == "best: fast (4 people), worst: shakes (4 people), worst: falls over"
+    assert format_tags(("worst: b", "best: a")) == "worst: b, best: a"
 
 
 def test_the_commonest_tags_come_first():

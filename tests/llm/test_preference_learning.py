@@ -6,7 +6,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.methods import METHODS
-from llm.records import Outcome, Pairs, Train, fingerprint, meaning, payload, result_to_json
+from llm.records import Outcome, Pairs, Train, describe_meaning, fingerprint_request, make_payload, result_to_json
 from llm.replay import Finished, Saved, advance
 from simulation.catalog import ALGORITHMS
 from tests.llm.experiment import PROBLEM
@@ -58,13 +58,13 @@ def test_the_policy_is_the_winner_and_a_failed_one_ends_the_experiment():
 def test_a_program_goes_with_the_policy_and_requests_without_one_are_as_before():
     _, asked = open_training(reward="def compute_reward(): ...")
     assert asked.candidates[0].source == "def compute_reward(): ..." and asked.pairs.prior
-    assert payload(asked)["pairs"]["prior"] is True
-    assert "prior" not in payload(open_training()[1])["pairs"]
+    assert make_payload(asked)["pairs"]["prior"] is True
+    assert "prior" not in make_payload(open_training()[1])["pairs"]
 
 
 def test_an_answer_is_about_what_the_policy_asked():
     _, few = open_training(queries=49)
     _, many = open_training(queries=150)
-    assert meaning("Train", payload(few)) != meaning("Train", payload(many))
+    assert describe_meaning("Train", make_payload(few)) != describe_meaning("Train", make_payload(many))
     usual = dataclasses.replace(few, pairs=None)
-    assert "pairs" not in payload(usual) and fingerprint(usual) != fingerprint(few)
+    assert "pairs" not in make_payload(usual) and fingerprint_request(usual) != fingerprint_request(few)

@@ -12,7 +12,7 @@ from llm.replay import Record, advance, replay
 from tests.llm.experiment import Experiment, train
 
 
-@pytest.mark.parametrize("name", prompts.names())
+@pytest.mark.parametrize("name", prompts.list_names())
 def test_a_missing_or_unknown_variable_raises(name):
     wanted = Template((prompts.FOLDER / f"{name}.txt").read_text()).get_identifiers()
     values = {variable: f"<{variable}>" for variable in wanted}
@@ -52,11 +52,11 @@ def own_prompts(tmp_path, monkeypatch):
         for name, text in texts.items():
             (folder / f"{name}.txt").write_text(text)
         monkeypatch.setenv("PREFINE_PROMPTS", str(folder))
-        prompts._template.cache_clear()
+        prompts._read_template.cache_clear()
 
     yield use
     monkeypatch.undo()
-    prompts._template.cache_clear()
+    prompts._read_template.cache_clear()
 
 
 def test_own_prompts_replace_those_of_their_name_alone(own_prompts):
@@ -64,9 +64,9 @@ def test_own_prompts_replace_those_of_their_name_alone(own_prompts):
     own_prompts(reason="The judge says for $$5: $reason")
     assert render("reason", reason="it limps") == "The judge says for $5: it limps" != before
     assert render("system") == other
-    name = prompts.digest(prompts.read_own())
+    name = prompts.hash_texts(prompts.read_own())
     own_prompts(reason="The judge says: $reason")
-    assert name and prompts.digest(prompts.read_own()) not in (name, "")
+    assert name and prompts.hash_texts(prompts.read_own()) not in (name, "")
 
 
 def test_own_prompts_that_do_not_fit_are_refused_with_every_reason(own_prompts):
@@ -93,7 +93,7 @@ def test_a_record_is_replayed_with_the_prompts_that_it_holds(own_prompts):
     own_prompts(first="$problem\n\n# Now\n\nWrite.")
     with pytest.raises(ReplayMismatch):
         replay(record)
-    assert replay(dataclasses.replace(record, prompts={prompts.digest(texts): texts})).candidate == winner
+    assert replay(dataclasses.replace(record, prompts={prompts.hash_texts(texts): texts})).candidate == winner
 
 
 @pytest.mark.parametrize("order", [sorted, lambda names: sorted(names, reverse=True)])
@@ -113,7 +113,7 @@ def test_a_record_whose_prompts_changed_on_the_way_is_replayed_with_those_of_eac
     class Watched(Experiment):
         def answer(self, request):
             texts = dict(prompts.read_own())
-            name = prompts.digest(texts)
+            name = prompts.hash_texts(texts)
             sets.update({name: texts} if name else {})
             versions.append(f"0.1.0 (abc), prompts {name}" if name else "0.1.0 (abc)")
             return super().answer(request)
@@ -142,4 +142,4 @@ def test_a_trace_is_written_with_four_digits():
 
 
 def test_prompt_files_have_short_lines():
-    assert not [n for n in prompts.names() if re.search(r".{121}", (prompts.FOLDER / f"{n}.txt").read_text())]
+    assert not [n for n in prompts.list_names() if re.search(r".{121}", (prompts.FOLDER / f"{n}.txt").read_text())]

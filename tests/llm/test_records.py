@@ -14,14 +14,14 @@ from llm.records import (
     Pick,
     Train,
     Write,
-    digest,
-    fingerprint,
-    meaning,
-    payload,
+    describe_meaning,
+    fingerprint_request,
+    hash_payload,
+    list_trainable,
+    make_payload,
     read_payload,
     result_from_json,
     result_to_json,
-    trainable,
 )
 
 CANDIDATE = Candidate("1-1", "source", None)
@@ -53,12 +53,12 @@ def test_results_survive_the_database(kind, result):
     ],
 )
 def test_every_field_of_a_request_is_in_its_fingerprint(change):
-    assert fingerprint(dataclasses.replace(WRITE, **change)) != fingerprint(WRITE)
+    assert fingerprint_request(dataclasses.replace(WRITE, **change)) != fingerprint_request(WRITE)
 
 
 def about(request):
     """What an answer to it is about, as its row holds it."""
-    return meaning(type(request).__name__, json.loads(json.dumps(payload(request))))
+    return describe_meaning(type(request).__name__, json.loads(json.dumps(make_payload(request))))
 
 
 WORDS = ({"role": "user", "content": "other words"},)
@@ -96,59 +96,62 @@ def test_what_an_answer_is_about(request_, change):
 
 def test_kinds_with_the_same_payload_differ():
     outcomes = (OUTCOME,)
-    prints = {fingerprint(r) for r in (Judge(1, outcomes), Choose(outcomes), Train(1, (CANDIDATE,)), WRITE)}
-    prints.add(fingerprint(Ask(1, WRITE.messages, 5)))
+    prints = {fingerprint_request(r) for r in (Judge(1, outcomes), Choose(outcomes), Train(1, (CANDIDATE,)), WRITE)}
+    prints.add(fingerprint_request(Ask(1, WRITE.messages, 5)))
     assert len(prints) == 5
 
 
 def test_judge_and_choose_carry_trainable_ids_and_no_score():
     failed = Outcome(Candidate("1-2", "source"), False, "diverged")
-    assert payload(Judge(3, (OUTCOME, failed))) == {"iteration": 3, "candidates": ["1-1"]}
-    assert payload(Choose((OUTCOME, failed))) == {"candidates": ["1-1"]}
-    assert trainable((OUTCOME, failed)) == (OUTCOME,)
+    assert make_payload(Judge(3, (OUTCOME, failed))) == {"iteration": 3, "candidates": ["1-1"]}
+    assert make_payload(Choose((OUTCOME, failed))) == {"candidates": ["1-1"]}
+    assert list_trainable((OUTCOME, failed)) == (OUTCOME,)
 
 
 def test_fields_that_came_later_leave_older_fingerprints_as_they_were():
     """What was hashed before they existed, written out."""
     message = {"role": "user", "content": "x"}
     write = {"iteration": 1, "messages": [message], "count": 6, "seed": 5, "parent": "0-1"}
-    assert json.loads(json.dumps(payload(WRITE))) == write
+    assert json.loads(json.dumps(make_payload(WRITE))) == write
     candidate = {"id": "1-1", "source": "source", "parent": None}
-    assert payload(Train(1, (CANDIDATE,))) == {"iteration": 1, "candidates": [candidate]}
-    assert payload(Train(2, (CANDIDATE,), warm="1-1"))["warm"] == "1-1"
+    assert make_payload(Train(1, (CANDIDATE,))) == {"iteration": 1, "candidates": [candidate]}
+    assert make_payload(Train(2, (CANDIDATE,), warm="1-1"))["warm"] == "1-1"
     assert result_to_json("Write", [CANDIDATE]) == [candidate]
 
 
 def test_how_an_answer_is_checked_is_on_the_row_and_not_in_the_fingerprint():
     plain, choice = Ask(1, WRITE.messages, 5, "judge"), Ask(1, WRITE.messages, 5, "judge", choices=3)
-    assert payload(choice) == {**payload(plain), "choices": 3} and read_payload("Ask", payload(choice)) == choice
-    assert fingerprint(choice) == fingerprint(plain) == digest("Ask", payload(choice))
+    assert (
+        make_payload(choice) == {**make_payload(plain), "choices": 3}
+        and read_payload("Ask", make_payload(choice)) == choice
+    )
+    assert fingerprint_request(choice) == fingerprint_request(plain) == hash_payload("Ask", make_payload(choice))
 
 
 def test_what_a_prompt_can_do_without_is_on_the_row_and_not_in_the_fingerprint():
     shortened = dataclasses.replace(WRITE, optional=((0, 1),))
-    row = json.loads(json.dumps(payload(shortened)))
-    assert row == {**json.loads(json.dumps(payload(WRITE))), "optional": [[0, 1]]}
+    row = json.loads(json.dumps(make_payload(shortened)))
+    assert row == {**json.loads(json.dumps(make_payload(WRITE))), "optional": [[0, 1]]}
     assert read_payload("Write", row) == shortened
-    assert fingerprint(shortened) == fingerprint(WRITE) == digest("Write", row)
+    assert fingerprint_request(shortened) == fingerprint_request(WRITE) == hash_payload("Write", row)
 
 
 def test_a_thought_is_kept_with_its_candidate():
     thoughtful = dataclasses.replace(CANDIDATE, thought="Reward speed.")
     assert result_from_json("Write", result_to_json("Write", [thoughtful])) == (thoughtful,)
-    assert payload(Train(1, (thoughtful,)))["candidates"][0]["thought"] == "Reward speed."
+    assert make_payload(Train(1, (thoughtful,)))["candidates"][0]["thought"] == "Reward speed."
 
 
 def test_a_comparison_carries_two_ids_and_no_score():
     other = dataclasses.replace(OUTCOME, candidate=Candidate("2-1", "other"))
-    assert payload(Compare(2, OUTCOME, other)) == {"iteration": 2, "candidates": ["1-1", "2-1"]}
-    assert fingerprint(Compare(2, OUTCOME, other)) != fingerprint(Compare(2, other, OUTCOME))
+    assert make_payload(Compare(2, OUTCOME, other)) == {"iteration": 2, "candidates": ["1-1", "2-1"]}
+    assert fingerprint_request(Compare(2, OUTCOME, other)) != fingerprint_request(Compare(2, other, OUTCOME))
 
 
 @pytest.mark.parametrize("request_", [Ask(1, WRITE.messages, 5, "judge"), Look(1, WRITE.messages, "1-1", 20, 5), WRITE])
 def test_a_request_to_a_model_is_read_back_from_its_row(request_):
     kind = type(request_).__name__
-    assert read_payload(kind, json.loads(json.dumps(payload(request_)))) == request_
+    assert read_payload(kind, json.loads(json.dumps(make_payload(request_)))) == request_
 
 
 def test_an_unknown_role_is_refused():

@@ -8,8 +8,8 @@ import pytest
 from llm import methods
 from llm.errors import MethodError, ReplayMismatch
 from llm.method import Method, Option
-from llm.records import Ask, Candidate, Judge, Outcome, Pick, Train, fingerprint, result_to_json
-from llm.replay import Finished, Open, Record, Saved, advance, main, read_record, rounds_table, write_record
+from llm.records import Ask, Candidate, Judge, Outcome, Pick, Train, fingerprint_request, result_to_json
+from llm.replay import Finished, Open, Record, Saved, advance, format_rounds, main, read_record, write_record
 from tests.llm.experiment import PROBLEM, Experiment
 
 
@@ -109,7 +109,7 @@ def test_a_method_tries_no_more_than_its_budget(monkeypatch):
 def answered(opened, position, result):
     request = opened.requests[position]
     kind = type(request).__name__
-    return Saved(opened.step, position, kind, fingerprint(request), result_to_json(kind, result))
+    return Saved(opened.step, position, kind, fingerprint_request(request), result_to_json(kind, result))
 
 
 def test_an_answer_that_is_missing_is_named(monkeypatch):
@@ -154,7 +154,10 @@ def test_ten_thousand_saved_requests_replay(monkeypatch):
     opened = advance("made_up", PROBLEM, 1, 3, 3, [])
     (request,) = opened.requests
     pick = result_to_json("Judge", Pick("1-1", "1-2", "why", ("tag",)))
-    saved = [Saved(i, 0, "Judge", fingerprint(dataclasses.replace(request, iteration=i)), pick) for i in range(10_000)]
+    saved = [
+        Saved(i, 0, "Judge", fingerprint_request(dataclasses.replace(request, iteration=i)), pick)
+        for i in range(10_000)
+    ]
     assert advance("made_up", PROBLEM, 1, 3, 3, saved) == Finished("1-1")
     assert advance("made_up", PROBLEM, 1, 3, 3, saved[:-1]).step == 9_999
 
@@ -202,7 +205,7 @@ def test_rounds_that_nobody_judges_have_a_line_too(method):
     experiment = Experiment(method=method, k=1 if method == "scaling_turn" else 3, n=3)
     winner = experiment.run()
     written = Record(PROBLEM, method, experiment.seed, experiment.k, 3, tuple(experiment.saved), {}, winner)
-    lines = rounds_table(written).splitlines()[1:]
+    lines = format_rounds(written).splitlines()[1:]
     bests = [max(outcomes, key=lambda o: o.rts) for outcomes in experiment.got(Train)]
     for line, best in zip(lines, bests, strict=True):
         assert best.candidate.id in line and f"{best.rts:.3f}" in line
@@ -212,7 +215,7 @@ def test_rounds_that_nobody_judges_have_a_line_too(method):
 def test_the_best_of_a_round_may_be_of_an_earlier_one():
     experiment = Experiment(method="rf_agent_judged", k=3, n=3, options={"budget": 14})
     winner = experiment.run()
-    lines = rounds_table(Record(PROBLEM, "rf_agent_judged", 7, 3, 3, tuple(experiment.saved), {}, winner)).splitlines()
+    lines = format_rounds(Record(PROBLEM, "rf_agent_judged", 7, 3, 3, tuple(experiment.saved), {}, winner)).splitlines()
     picks, rounds = experiment.got(Judge), experiment.got(Train)
     known = {o.candidate.id: o.rts for outcomes in rounds for o in outcomes}
     assert any(pick.best not in {o.candidate.id for o in shown} for pick, shown in zip(picks, rounds, strict=True))

@@ -6,7 +6,7 @@ import pytest
 
 from llm.errors import MethodError
 from llm.methods import METHODS, OFFERED
-from llm.records import Outcome, Train, fingerprint, payload, result_to_json
+from llm.records import Outcome, Train, fingerprint_request, make_payload, result_to_json
 from llm.replay import Finished, Saved, advance
 from tests.llm.experiment import PROBLEM
 
@@ -62,11 +62,11 @@ def test_it_is_known_and_not_offered():
 def test_other_trainings_are_fingerprinted_as_before():
     _, asked = open_training()
     usual = dataclasses.replace(asked, own_seeds=False)
-    assert "own_seeds" not in payload(usual) and fingerprint(usual) != fingerprint(asked)
+    assert "own_seeds" not in make_payload(usual) and fingerprint_request(usual) != fingerprint_request(asked)
 
 
 def test_it_trains_by_the_metric_without_a_reward_and_evaluates_where_that_is_asked():
     opened = advance("retrain", PROBLEM, 7, 2, 1, [], {"by_metric": True, "episodes": 100})
     (request,) = opened.requests
     assert (request.by_metric, request.episodes, [c.source for c in request.candidates]) == (True, 100, ["", ""])
-    assert payload(request)["by_metric"] is True and payload(request)["episodes"] == 100
+    assert make_payload(request)["by_metric"] is True and make_payload(request)["episodes"] == 100

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from llm.errors import MethodError
-from llm.judges.panel import bradley_terry, comparisons, pool_picks, read_comparison
+from llm.judges.panel import bradley_terry, list_comparisons, pool_picks, read_comparison
 from llm.messages import format_trace
-from llm.methods.revolve import CAP, ByJudges, ByScore, Island, join, migrate, select, weights
+from llm.methods.revolve import CAP, ByJudges, ByScore, Island, compute_weights, join, migrate, select
 from llm.records import Candidate, Compare, Judge, Outcome, Pick, Train, Write
 from tests.llm.experiment import Experiment, prompts, train
 
@@ -95,8 +95,8 @@ def test_an_island_alone_stays_as_it_is():
 
 def test_islands_are_drawn_by_the_softmax_of_their_scaled_means_and_parents_by_their_own():
     """Means 2, 3 and 4 are 0, 1/2 and 1 of the way; on the last, 3 and 5 are 0 and 1."""
-    assert weights([2.0, 4.0, 3.0]) == pytest.approx([1.0, math.e, math.exp(0.5)])
-    assert weights([2.0, 2.0]) == [1.0, 1.0]
+    assert compute_weights([2.0, 4.0, 3.0]) == pytest.approx([1.0, math.e, math.exp(0.5)])
+    assert compute_weights([2.0, 2.0]) == [1.0, 1.0]
     population = [island(1, 3), island(2, 4), island(3, 5)]
     drawn = [select(population, FITNESS, random.Random(seed)) for seed in range(4000)]
     assert all(all(parent in home.members for parent in parents) for home, parents in drawn)
@@ -273,7 +273,7 @@ def test_fitness_is_the_bradley_terry_strength_of_all_that_was_said(human_experi
     seen = []
     for iteration in range(1, 5):
         ids = [f"{iteration}-{i}" for i in (1, 2, 3)]
-        seen += comparisons(Pick(ids[1], ids[0]), ids)
+        seen += list_comparisons(Pick(ids[1], ids[0]), ids)
         seen += read_comparison(f"{iteration}-2", f"{iteration - 1}-2", "first") if iteration > 1 else []
     strengths = bradley_terry(seen)
     assert winner == max(strengths, key=lambda name: strengths[name].value) == "4-2"

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from llm.feedback import Feedback, Round, write_prompt
-from llm.messages import chat
+from llm.messages import make_chat
 from llm.methods.rf_agent import actions
 from llm.methods.rf_agent.tree import Node
 from llm.records import Candidate, Outcome, Write
@@ -148,7 +148,7 @@ def test_words_of_a_model_or_a_person_that_look_like_ours_change_nothing(written
 def test_a_part_within_a_part_goes_first_and_then_both_at_once():
     inner = join_texts(" ", [mark_optional("first", rank=0), "second"])
     listed = join_texts("\n\n", [mark_optional(join_texts("\n", ["## One", inner])), "## Two"])
-    wanted = make_prompt(chat, fill_prompt("rda_subtasks", problem=listed))
+    wanted = make_prompt(make_chat, fill_prompt("rda_subtasks", problem=listed))
     text = wanted.messages[1]["content"]
     assert [text[start:end] for start, end in wanted.optional] == ["first", "## One\nfirst second"]
     conversation = Conversation(wanted.messages, wanted.optional, parts_left_out=1)

@@ -158,7 +158,7 @@ def test_lines_may_end_with_a_carriage_return_alone_and_be_torn_anywhere(end, si
                 yield text[first : first + size]
 
     async def read() -> list[bytes]:
-        return [data async for data in wire.events(Response())]
+        return [data async for data in wire.read_events(Response())]
 
     assert asyncio.run(read()) == ['{\n"a\u2028": 1}'.encode(), b"last"]
 

@@ -62,8 +62,8 @@ def test_many_threads_may_parse_at_once(frequent_collections):
     found = []
     ours = [
         lambda: found.append(ast.dump(extract.parse(DEEP))),
-        lambda: found.append(ast.dump(syntax.module(DEEP))),
-        lambda: syntax.expression("a + 1"),
+        lambda: found.append(ast.dump(syntax.parse_module(DEEP))),
+        lambda: syntax.parse_expression("a + 1"),
         lambda: extract.parse(FLAT),
     ]
     assert run(*ours) == [[], [], [], []]
@@ -72,7 +72,7 @@ def test_many_threads_may_parse_at_once(frequent_collections):
 
 def test_a_thread_of_somebody_else_may_parse_meanwhile(frequent_collections):
     """As the logging of a traceback does; theirs may fail, ours must not."""
-    ours, _, _ = run(lambda: syntax.module(DEEP), lambda: ast.parse(FLAT), lambda: ast.parse(FLAT))
+    ours, _, _ = run(lambda: syntax.parse_module(DEEP), lambda: ast.parse(FLAT), lambda: ast.parse(FLAT))
     assert ours == []
 
 
@@ -81,9 +81,9 @@ def test_garbage_collection_is_afterwards_as_it_was_before(collecting):
     before = gc.isenabled()
     try:
         (gc.enable if collecting else gc.disable)()
-        syntax.module(FLAT)
+        syntax.parse_module(FLAT)
         with pytest.raises(SyntaxError):
-            syntax.expression("a +")
+            syntax.parse_expression("a +")
         assert gc.isenabled() is collecting
     finally:
         (gc.enable if before else gc.disable)()

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from llm.judges.proxy import judge
-from llm.judges.teacher import utilities
+from llm.judges.teacher import compute_utilities
 from llm.records import Candidate, Choose, Compare, Judge, Outcome, Pick
 from teachers.noisy import Teacher, choose_best, compare, compute_preference
 
@@ -60,8 +60,8 @@ def test_small_differences_are_equal_and_poor_pairs_are_skipped():
 def test_thresholds_are_shares_of_the_experiments_mean_and_not_of_the_pairs_own():
     """RTS so far 2, 6, 1, 3, mean size 3. A pair of 0.3 and 0.9: utilities 0.1 and 0.3, by its own mean 0.5 and 1.5."""
     poor = Compare(1, outcome("a", 0.3), outcome("b", 0.9))
-    assert utilities([poor.first, poor.second], Teacher(), 3.0) == pytest.approx([0.1, 0.3])
-    assert utilities([poor.first, poor.second], Teacher()) == pytest.approx([0.5, 1.5])
+    assert compute_utilities([poor.first, poor.second], Teacher(), 3.0) == pytest.approx([0.1, 0.3])
+    assert compute_utilities([poor.first, poor.second], Teacher()) == pytest.approx([0.5, 1.5])
     assert judge(poor, {"skip": 0.35}, unit=3.0) == "skip" and judge(poor, {"skip": 0.25}, unit=3.0) == "second"
     assert judge(poor, {"equal": 0.25}, unit=3.0) == "equal" and judge(poor, {"equal": 0.15}, unit=3.0) == "second"
     share = shares(poor, {"beta": 2.0}, unit=3.0)
@@ -79,7 +79,7 @@ def test_a_myopic_one_counts_late_moments_more():
     early, late = outcome("a", 8.0, (8, 0, 0)), outcome("b", 3.0, (0, 1, 3))
     assert judge(Compare(1, early, late)) == "first"
     assert judge(Compare(1, early, late), {"gamma": 0.5}) == "second"
-    values = utilities([early, late], Teacher(gamma=0.5))
+    values = compute_utilities([early, late], Teacher(gamma=0.5))
     assert values[0] / values[1] == pytest.approx(2.0 / 3.5)
 
 

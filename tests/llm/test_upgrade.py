@@ -10,7 +10,7 @@ from llm.errors import ReplayMismatch
 from llm.messages import first_prompt
 from llm.method import Method
 from llm.methods import OFFERED
-from llm.records import Judge, Train, Write, meaning, payload
+from llm.records import Judge, Train, Write, describe_meaning, make_payload
 from llm.replay import Finished, Open, Record, Saved, advance, group_versions, main, read_record, replay, write_record
 from tests.llm.experiment import PROBLEM, VARIANTS, Experiment, make_small_experiment, name_case, without_options
 
@@ -30,7 +30,7 @@ class Today(Experiment):
 def earlier_prompts(tmp_path_factory):
     """A folder of prompts, each with a sentence more."""
     folder = tmp_path_factory.mktemp("prompts")
-    for name in prompts.names():
+    for name in prompts.list_names():
         (folder / f"{name}.txt").write_text((prompts.FOLDER / f"{name}.txt").read_text().rstrip() + OTHER)
     return folder
 
@@ -43,11 +43,11 @@ def earlier_experiment(earlier_prompts):
     def run(case):
         if name_case(case) not in kept:
             with pytest.MonkeyPatch.context() as patch:
-                prompts._template.cache_clear()
+                prompts._read_template.cache_clear()
                 patch.setattr(prompts, "FOLDER", earlier_prompts)
                 experiment = make_small_experiment(*case, **SIZE)
                 kept[name_case(case)] = experiment, experiment.run()
-            prompts._template.cache_clear()
+            prompts._read_template.cache_clear()
         return kept[name_case(case)]
 
     return run
@@ -67,7 +67,7 @@ def test_what_was_begun_with_other_prompts_goes_on_from_every_step(case, earlier
     while isinstance(end := today.advance(today.saved), Open):
         for position in end.missing:
             row = answers[end.step, position]
-            assert row.meaning == meaning(row.kind, payload(end.requests[position]))
+            assert row.meaning == describe_meaning(row.kind, make_payload(end.requests[position]))
             today.saved.append(dataclasses.replace(row, fingerprint=end.fingerprint(position)))
     assert end == Finished(winner)
     for kept in range(len(earlier.saved) + 1):

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from llm.records import Candidate as MethodCandidate
-from llm.records import Judge, fingerprint, payload
+from llm.records import Judge, fingerprint_request, make_payload
 from llm.records import Outcome as MethodOutcome
 from tests.webapp import rows
 from webapp.experiments.models import Candidate, Experiment, Iteration, Request
@@ -70,8 +70,8 @@ def judge_experiment(person, arm, position, score, drawn=False):
             experiment=experiment,
             step=number,
             kind="Judge",
-            fingerprint=fingerprint(asked),
-            payload=payload(asked),
+            fingerprint=fingerprint_request(asked),
+            payload=make_payload(asked),
             status="done",
         )
         screening = Screening.objects.create(

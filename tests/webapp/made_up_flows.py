@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.messages import chat, first_prompt
+from llm.messages import first_prompt, make_chat
 from llm.records import Ask, Choose, Judge, Train, Write
 from tests.webapp import rows
 from tests.webapp.fake_workers import advance, do_work, find_open_requests, finish_request, make_pick, start_experiment
@@ -26,7 +26,7 @@ def thoughtful_rounds(problem, rng, k, n):
     """Revision 2: thinks before each round, and the second is written in two parts."""
     bests, parent = [], None
     for iteration in range(1, n + 1):
-        yield Ask(iteration, chat("Think."), iteration, "describer")
+        yield Ask(iteration, make_chat("Think."), iteration, "describer")
         if iteration == 1:
             candidates = yield Write(iteration, first_prompt(problem), k, iteration, parent)
         else:

@@ -62,7 +62,7 @@ def run_experiment(**values: Any) -> Experiment:
 def open_judgement(problem: Problem, sources: list[str], details: list[dict[str, Any]] | None = None) -> str:
     """The address of a person who judges these answers, on rows as the loop makes them."""
     from llm.records import Candidate as MethodCandidate
-    from llm.records import Judge, Outcome, fingerprint, payload
+    from llm.records import Judge, Outcome, fingerprint_request, make_payload
     from tests.webapp import rows
     from webapp.experiments.models import Candidate, Iteration, Request
 
@@ -84,7 +84,7 @@ def open_judgement(problem: Problem, sources: list[str], details: list[dict[str,
         outcomes.append(Outcome(MethodCandidate(f"1-{index}", source), True))
     asked = Judge(1, tuple(outcomes))
     Request.objects.create(
-        experiment=experiment, step=2, kind="Judge", fingerprint=fingerprint(asked), payload=payload(asked)
+        experiment=experiment, step=2, kind="Judge", fingerprint=fingerprint_request(asked), payload=make_payload(asked)
     )
     Experiment.objects.filter(pk=experiment.pk).update(status=Experiment.Status.WAITING)
     return f"/s/{person.token}/"

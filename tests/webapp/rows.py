@@ -12,7 +12,7 @@ import imageio_ffmpeg
 from django.conf import settings
 
 from llm.records import Candidate as MethodCandidate
-from llm.records import Choose, Judge, Outcome, Pairs, Train, fingerprint, payload
+from llm.records import Choose, Judge, Outcome, Pairs, Train, fingerprint_request, make_payload
 from tests.webapp.servers import cache_folder
 from webapp.experiments.models import (
     Candidate,
@@ -137,8 +137,8 @@ def _request(person: Participant, asked: Train | Judge | Choose, step: int) -> R
         experiment=person.experiment,
         step=step,
         kind=type(asked).__name__,
-        fingerprint=fingerprint(asked),
-        payload=payload(asked),
+        fingerprint=fingerprint_request(asked),
+        payload=make_payload(asked),
     )
 
 

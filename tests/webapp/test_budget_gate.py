@@ -13,7 +13,7 @@ from django.template.loader import render_to_string
 from llm.backend import LOST
 from llm.errors import BudgetSpent
 from llm.gate import Slots
-from llm.shortening import token_estimate
+from llm.shortening import estimate_tokens
 from tests.llm.faulty import completion, serving, stream
 from tests.webapp.fake_workers import do_work, start_experiment
 from tests.webapp.test_endpoints import job_of, written_by
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)  # threads ask, each over a
 
 def need_of(made: Experiment) -> int:
     """Tokens that one answer of its Write request is taken to need at first."""
-    return token_estimate(made.requests.get(kind="Write").payload["messages"]) + UNKNOWN_ANSWER
+    return estimate_tokens(made.requests.get(kind="Write").payload["messages"]) + UNKNOWN_ANSWER
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_a_stream_that_broke_off_is_counted_said_and_no_answer() -> None:
         request = made.requests.get(kind="Ask")
         assert execute.run_job(request.jobs.get().pk)
     lost, whole = ModelCall.objects.filter(request=request)
-    asked = token_estimate(request.payload["messages"])
+    asked = estimate_tokens(request.payload["messages"])
     assert (lost.data["finish_reason"], lost.data["text"], whole.data["text"]) == (LOST, "def compute", "Higher.")
     assert (lost.prompt_tokens, lost.completion_tokens, whole.completion_tokens) == (asked, 3, 2)
     said = dict(made.events.filter(kind__in=("broken off", "uncounted")).values_list("kind", "text"))

@@ -179,7 +179,7 @@ def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None
 def test_without_known_prices_a_budget_in_dollars_promises_nothing(admin_client: Client) -> None:
     unknown, listed = (
         LanguageModel.objects.create(name=name, kind="openai", base_url="http://x.example/v1", model=name)
-        for name in ("nobody-sells-this", next(iter(prices.table())))
+        for name in ("nobody-sells-this", next(iter(prices.read_table())))
     )
     row = planned(model=unknown, dollar_budget=0.05)
     assert overview.build_overview(row).ceiling.dollars is None

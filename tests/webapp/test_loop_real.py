@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from llm.judges.model import question
-from llm.messages import number
+from llm.judges.model import make_question
+from llm.messages import format_number
 from llm.replay import read_record, replay
 from tests.llm.faulty import completion, serving
 from tests.webapp.fake_workers import create_experiment, do_work, find_job, start_experiment
@@ -198,11 +198,11 @@ def assert_the_metric_is_in_no_prompt(row: Experiment) -> None:
     prompts = [m["content"] for r in row.requests.filter(kind__in=["Write", "Ask"]) for m in r.payload["messages"]]
     assert sum("Reward trace:" in prompt for prompt in prompts) == 1  # of the second round
     for judging in row.requests.filter(kind__in=["Judge", "Choose"]):  # as a model would be asked
-        asked = question(loop.build_judged(judging), loop.describe_task(row), seed=0)
+        asked = make_question(loop.build_judged(judging), loop.describe_task(row), seed=0)
         prompts += [message["content"] for message in asked.ask.messages]
     for candidate in Candidate.objects.all():
         assert candidate.trace["episode_length"]["samples"] == pytest.approx(candidate.metric_trace["samples"])
-        told = ", ".join(number(v) for v in candidate.metric_trace["samples"])
+        told = ", ".join(format_number(v) for v in candidate.metric_trace["samples"])
         assert len(candidate.metric_trace["samples"]) > 1 and not [p for p in prompts if told in p]
 
 

@@ -183,7 +183,7 @@ def test_all_choices_are_pooled_into_one(people, experiment):
     assert low < value < high
     shown = ["1-1", "1-2", "1-3"]
     picks = [(Pick("1-2", "1-3"), shown), (Pick("1-2", "1-1"), shown), (Pick("1-1", "1-3"), shown)]
-    pairs = [pair for pick, names in picks for pair in panel.comparisons(pick, names)]
+    pairs = [pair for pick, names in picks for pair in panel.list_comparisons(pick, names)]
     assert value == pytest.approx(panel.bradley_terry(pairs)["1-2"].value)
     fake_workers.advance(experiment)
     iteration = experiment.iterations.get()
@@ -227,7 +227,7 @@ def test_what_could_not_be_filmed_is_said_to_have_been_seen_by_nobody(people):
     time_passes()
     result = Request.objects.get(kind="Judge").result
     assert result["unseen"] == ["1-3"]
-    assert result_from_json("Judge", result).saw(["1-1", "1-2", "1-3"]) == ["1-1", "1-2"]
+    assert result_from_json("Judge", result).list_seen(["1-1", "1-2", "1-3"]) == ["1-1", "1-2"]
 
 
 def test_where_nobody_can_tell_what_was_drawn_stands(people):

@@ -53,7 +53,7 @@ def test_an_archive_becomes_a_set_of_what_was_changed(admin_client):
     own = admin_client.get("/bench/data/prompts/prefine.zip")
     with zipfile.ZipFile(io.BytesIO(own.content)) as archive:
         files = {f"mine/{name}": archive.read(name) for name in archive.namelist()}
-    assert {name.removeprefix("mine/").removesuffix(".txt") for name in files} == {*prompts.names()}
+    assert {name.removeprefix("mine/").removesuffix(".txt") for name in files} == {*prompts.list_names()}
     files |= {"mine/first.txt": WORDS.replace("\n", "\r\n").encode(), "__MACOSX/mine/._first.txt": b"\x00"}
     assert upload(admin_client, set__zip=zips.pack(files | {"mine/.DS_Store": b"\xff"})).status_code == 302
     row = PromptSet.objects.get()

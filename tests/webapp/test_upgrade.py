@@ -40,9 +40,9 @@ def upgrade(monkeypatch, tmp_path):
     def become(version, sentence="", flow=None, revision=1):
         folder = tmp_path / version
         folder.mkdir()
-        for name in prompts.names():
+        for name in prompts.list_names():
             (folder / f"{name}.txt").write_text((today / f"{name}.txt").read_text().rstrip() + sentence)
-        prompts._template.cache_clear()
+        prompts._read_template.cache_clear()
         monkeypatch.setattr(prompts, "FOLDER", folder)
         monkeypatch.setattr(provenance, "get_running_version", lambda: version)
         if flow:
@@ -51,7 +51,7 @@ def upgrade(monkeypatch, tmp_path):
 
     today = prompts.FOLDER
     yield become
-    prompts._template.cache_clear()
+    prompts._read_template.cache_clear()
 
 
 def test_prompts_of_ones_own_are_kept_in_the_record(monkeypatch, tmp_path, admin_client):
@@ -61,11 +61,11 @@ def test_prompts_of_ones_own_are_kept_in_the_record(monkeypatch, tmp_path, admin
     folder.mkdir()
     (folder / "first.txt").write_text("$problem\n\n# Now\n\nWrite, and take your time.")
     monkeypatch.setenv("PREFINE_PROMPTS", str(folder))
-    prompts._template.cache_clear()
+    prompts._read_template.cache_clear()
     second = start_experiment(k=2, n=2)
     advance(second)
     monkeypatch.delenv("PREFINE_PROMPTS")
-    prompts._template.cache_clear()
+    prompts._read_template.cache_clear()
     advance(first)
     (name,) = second.prompts
     (asked,) = find_open_requests(second)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import JSONField, Model, Q, QuerySet, TextField
 
-from llm.records import digest
+from llm.records import hash_payload
 from llm.sections import move_spans
 from webapp.archive.models import Redaction
 from webapp.base.on_commit import run_after_commit
@@ -85,7 +85,7 @@ def _redact_row(row: Model, swap: Any) -> None:
     if isinstance(row, Request) and "payload" in changed:
         if optional := row.payload.get("optional"):
             changed["payload"]["optional"] = move_spans(optional, row.payload["messages"][-1]["content"], swap)
-        changed["fingerprint"] = digest(row.kind, changed["payload"], row.experiment.options)
+        changed["fingerprint"] = hash_payload(row.kind, changed["payload"], row.experiment.options)
     if changed:
         type(row)._default_manager.filter(pk=row.pk).update(**changed)
 

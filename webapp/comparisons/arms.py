@@ -10,7 +10,7 @@ from typing import Any
 
 from llm.method import Method
 from llm.methods import OFFERED
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from simulation.names import find_name
 from webapp.experiments import prompt_sets
 from webapp.experiments.models import PromptSet

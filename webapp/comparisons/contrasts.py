@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from webapp.comparisons.arms import AGAIN, JUDGING, LONGEST_NAME, MOST_LARGE_ROUNDS, PROMPTS, Arm, parse_arm
 
 Claim = Literal[">", "=", "vs"]

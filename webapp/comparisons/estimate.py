@@ -16,7 +16,7 @@ from django.db.models import Avg, Count, Sum
 
 from llm import prices
 from llm.errors import MethodError
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.repetition_check import count_answers
 from llm.shortening import TOKENS_PER_IMAGE
 from simulation import catalog
@@ -117,7 +117,7 @@ def _describe_dollars(plan: Plan, read: float, written: float) -> str:
             if known
             else "US dollars: no price."
         )
-    each = ", ".join(f"{name} {_format_price(row[-1], read, written)}" for name, row in prices.table().items())
+    each = ", ".join(f"{name} {_format_price(row[-1], read, written)}" for name, row in prices.read_table().items())
     return f"US dollars: none with the offline writer; by a model's list price: {each}."
 
 

@@ -12,9 +12,9 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import IntegrityError, transaction
 
 from llm.methods import METHODS
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.methods.retrain import EPISODES
-from llm.records import canonical
+from llm.records import format_canonical
 from simulation import catalog
 from simulation.names import find_name
 from webapp.comparisons import settings_digests
@@ -150,7 +150,9 @@ class Plan:
         )
         roles = {role: str(model) for role, model in optional.items() if model}
         words = {"prompts": cell.arm.prompt_set.digest} if cell.arm.prompt_set else {}
-        return uuid.uuid5(NAMESPACE, canonical([*settings, *judging, *models, *filter(None, (roles, revised, words))]))
+        return uuid.uuid5(
+            NAMESPACE, format_canonical([*settings, *judging, *models, *filter(None, (roles, revised, words))])
+        )
 
     @property
     def public_ids(self) -> list[uuid.UUID]:
@@ -164,7 +166,7 @@ class Plan:
         """
         ids = [*map(str, self.public_ids), *(arm.name for arm in self.arms if arm.name and not arm.again)]
         tasks = "-".join(self.tasks[:3]) + ("-and-more" if len(self.tasks) > 3 else "")
-        return f"{tasks}-{uuid.uuid5(NAMESPACE, canonical(ids)).hex[:8]}"
+        return f"{tasks}-{uuid.uuid5(NAMESPACE, format_canonical(ids)).hex[:8]}"
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -181,7 +183,7 @@ class Plan:
         settings += self._find_revised(f"task {task}").values()
         names = [f"preset {task} {self.preset}", *([f"reward {task}"] if name == "Human" else [])]
         changed = self._find_revised(*names)
-        return uuid.uuid5(NAMESPACE, canonical(["reference", name, *settings, *([changed] if changed else [])]))
+        return uuid.uuid5(NAMESPACE, format_canonical(["reference", name, *settings, *([changed] if changed else [])]))
 
     def _find_revised(self, *names: str) -> dict[str, int | str]:
         return {name: self.revisions[name] for name in names if name in self.revisions}
@@ -257,7 +259,7 @@ class Plan:
 
 def derive_retraining_id(search: uuid.UUID, seeds: int) -> uuid.UUID:
     """The id of the experiment in which a comparison trains this search's winner again with this number of seeds."""
-    return uuid.uuid5(NAMESPACE, canonical(["retrain", str(search), seeds]))
+    return uuid.uuid5(NAMESPACE, format_canonical(["retrain", str(search), seeds]))
 
 
 def save_once(draft: Experiment) -> Experiment:

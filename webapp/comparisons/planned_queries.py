@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from llm.errors import MethodError
-from llm.methods import method as find_method
-from llm.records import payload, result_to_json
+from llm.methods import get_method as find_method
+from llm.records import make_payload, result_to_json
 from llm.repetition_check import list_asked
 from webapp.comparisons.arms import Arm
 from webapp.comparisons.experiment_results import count_pairs
@@ -21,7 +21,7 @@ def count(task: str, arm: Arm) -> int | None:
     try:
         problem = loop.describe_task(Experiment(task=task))
         for request, answer in list_asked(problem, (arm.method, arm.k, arm.n, arm.settings)):
-            kind, asked = type(request).__name__, payload(request)
+            kind, asked = type(request).__name__, make_payload(request)
             queries += count_pairs(kind, asked, result_to_json(kind, answer)) + train.count_planned_pairs(asked)
     except (MethodError, ValueError):  # it cannot go on with a made-up answer
         return None

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from webapp.comparisons.arms import Arm
 
 NAMES = {

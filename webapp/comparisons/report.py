@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, stdev
 
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.methods.retrain import EPISODES
 from trainer.machine import describe_machine
 from webapp.base.statistics.corrections import holm

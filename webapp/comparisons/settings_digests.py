@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from llm.records import canonical
+from llm.records import format_canonical
 from simulation import catalog
 from simulation.catalog import AnyPreset
 
@@ -45,7 +45,7 @@ def digest_preset(preset: AnyPreset) -> str:
     defaults = _read_first("defaults")[preset.algorithm]
     named = {field.name: getattr(preset, field.name) for field in fields(preset)}
     given = {name: value for name, value in named.items() if name not in defaults or value != defaults[name]}
-    return _hash_text(canonical([preset.algorithm, given]))
+    return _hash_text(format_canonical([preset.algorithm, given]))
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm.methods import method as find_method
+from llm.methods import get_method as find_method
 from llm.offline.sight import reads_alike
 from llm.records import Problem
 from llm.repetition_check import Flow

@@ -15,7 +15,7 @@ from django.db.models import Count, QuerySet
 
 from llm.judges.alignment import MOST
 from llm.methods.align import ANSWERS, METHODS, PICTURES, VIDEOS
-from llm.records import canonical
+from llm.records import format_canonical
 from webapp.experiments import judges, loop
 from webapp.experiments.kinds import rate
 from webapp.experiments.models import Candidate, Clip, Experiment, LanguageModel
@@ -105,7 +105,7 @@ def draft(experiment: Experiment, order: Order) -> Experiment | None:
 def _find_free_id(parts: Sequence[Any]) -> uuid.UUID:
     """The id of these settings; of the next attempt where earlier ones were cancelled, or imported unfinished."""
     attempts = itertools.count(1)
-    ids = (uuid.uuid5(NAMESPACE, canonical([*parts, *([n] if n > 1 else [])])) for n in attempts)
+    ids = (uuid.uuid5(NAMESPACE, format_canonical([*parts, *([n] if n > 1 else [])])) for n in attempts)
     return next(number for number in ids if not _has_ended_short(Experiment.objects.filter(public_id=number).first()))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from llm.methods import ASKING_PAIRS
-from llm.records import canonical
+from llm.records import format_canonical
 from trainer.records import FINAL
 from webapp.experiments.courses import Course, read_course
 from webapp.experiments.first_courses import FIRST_COURSES, PRESET
@@ -117,7 +117,7 @@ def _measure(experiment: Experiment, step: str, names: tuple[str, ...], known: K
     learns = step == "training" and experiment.asks_pairs  # its time follows the answers it learns from
     names = (*names, "method", "options") if learns else names
     same = {f"experiment__{name}": getattr(experiment, name) for name in names}
-    key = (f"{step} {each}", canonical(same))
+    key = (f"{step} {each}", format_canonical(same))
     if key not in known:
         kind = JOB_KINDS[MEASURED_KINDS[step]]
         like = Job.objects.filter(kind=kind.name, percent=FINAL if kind.films_clips else 0, **same)

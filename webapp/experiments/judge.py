@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from llm.method import Method, Option, Value
-from llm.method import settings as check_settings
+from llm.method import check_options as check_settings
 from llm.records import Judged, Pick
 
 Options = Mapping[str, Any]

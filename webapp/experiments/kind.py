@@ -128,9 +128,9 @@ def pool_picks(shown: Sequence[str], choices: Sequence[PersonChoice]) -> tuple[d
     """
     decided = [choice for choice in choices if not choice.cannot_tell] or choices
     picks = [(choice.pick, shown) for choice in decided]
-    seen = [comparison for pick, names in picks for comparison in panel.comparisons(pick, names)]
+    seen = [comparison for pick, names in picks for comparison in panel.list_comparisons(pick, names)]
     strength = panel.bradley_terry(seen, names=shown)
-    return {"score": to_lists(panel.best_worst(picks)), "strength": to_lists(strength)}, panel.pool_picks(picks)
+    return {"score": to_lists(panel.score_best_worst(picks)), "strength": to_lists(strength)}, panel.pool_picks(picks)
 
 
 def to_lists(ratings: Mapping[str, panel.Rating]) -> dict[str, list[float]]:

@@ -16,7 +16,7 @@ from django.db.models.functions import Abs, Now
 
 from llm import methods, prompts, records, replay
 from llm.errors import JudgeError, MethodError, ReplayMismatch
-from llm.records import Judged, Pick, Problem, list_shown, meaning, payload, result_to_json
+from llm.records import Judged, Pick, Problem, describe_meaning, list_shown, make_payload, result_to_json
 from simulation import catalog
 from webapp.base.database import read_now
 from webapp.base.prepared import Prepared
@@ -210,7 +210,7 @@ def advance(experiment: Experiment) -> None:
 
 def _follow_revision(experiment: Experiment, state: replay.Open | replay.Finished) -> None:
     """Follow the method's current revision, since all saved answers fit it."""
-    today = methods.method(experiment.method).revision
+    today = methods.get_method(experiment.method).revision
     if experiment.revision != today:
         Experiment.objects.filter(pk=experiment.pk).update(revision=today)
         text = f"Revision {today} of the method, after {experiment.revision}: every answer so far fits."
@@ -220,7 +220,7 @@ def _follow_revision(experiment: Experiment, state: replay.Open | replay.Finishe
 
 def _describe_change(experiment: Experiment, error: ReplayMismatch) -> str:
     """Why the experiment stops, for its page."""
-    method = methods.method(experiment.method)
+    method = methods.get_method(experiment.method)
     then, now = experiment.revision, method.revision
     which = f" (revision {now}; the experiment follows revision {then})" if now != then else ""
     return f"What {method.title} asks for is not what it asked for when this experiment began{which}: {error}."
@@ -236,7 +236,7 @@ def _choose_among_rounds(experiment: Experiment) -> bool:
     if created := request is None:
         asked = records.Choose(tuple(read_outcome(experiment, key) for key in revisions.list_bests(experiment)))
         step = revisions.get_last_step(experiment) + 1
-        request = _create_request(experiment, step, 0, asked, records.fingerprint(asked, experiment.options))
+        request = _create_request(experiment, step, 0, asked, records.fingerprint_request(asked, experiment.options))
     return _judge_request(experiment, request, build_judged(request), created)
 
 
@@ -251,12 +251,12 @@ def _open_request(experiment: Experiment, state: replay.Open, slot: int, pool: r
             return True
         request = _create_request(experiment, state.step, slot, asked, state.fingerprint(slot))
         _report_upgrade(experiment, state, request)
-    now, then = meaning(kind, payload(asked)), meaning(request.kind, request.payload)
+    now, then = describe_meaning(kind, make_payload(asked)), describe_meaning(request.kind, request.payload)
     if (kind, now) != (request.kind, then):
         other = f"{request.kind}: {replay.describe_differences(now, then)}"
         raise ReplayMismatch(f"step {state.step}: the method asks for {kind}, but the open request is {other}")
     if not created and request.fingerprint == state.fingerprint(slot):
-        merged = payload(asked) | request.payload  # fields that an earlier version did not save are added
+        merged = make_payload(asked) | request.payload  # fields that an earlier version did not save are added
         experiment.requests.filter(pk=request.pk).update(payload=merged)
     jobs.revive(request)
     if isinstance(asked, Judged):
@@ -288,7 +288,7 @@ def _create_request(experiment: Experiment, step: int, slot: int, asked: Any, fi
 def _keep_prompts(experiment: Experiment) -> None:
     """Keep the prompts of one's own that it asks with, each set of them once."""
     own = dict(prompts.read_own())
-    name = prompts.digest(own)
+    name = prompts.hash_texts(own)
     if name and name not in experiment.prompts:
         experiment.prompts = {**experiment.prompts, name: own}
         Experiment.objects.filter(pk=experiment.pk).update(prompts=experiment.prompts)

@@ -28,22 +28,22 @@ def asks_people(experiment: Experiment) -> bool:
 
 def asks_vision(experiment: LoopSettings) -> bool:
     """Whether the vision model answers the pairs that its policy asks about."""
-    return experiment.asks_pairs and methods.method(experiment.method).pairs_by_vision
+    return experiment.asks_pairs and methods.get_method(experiment.method).pairs_by_vision
 
 
 def read_seconds(plan: LoopSettings) -> float:
     """How long the segments are that people compare; 0: whole episodes."""
-    return float(methods.method(plan.method).value_of("seconds", plan.options))
+    return float(methods.get_method(plan.method).value_of("seconds", plan.options))
 
 
 def read_queries(plan: LoopSettings) -> int:
     """How many pairs its policy asks about in all sessions."""
-    return int(methods.method(plan.method).value_of("queries", plan.options))
+    return int(methods.get_method(plan.method).value_of("queries", plan.options))
 
 
 def warn_of_teacher(task: str, method: str, options: Mapping[str, Any]) -> str:
     """What to know of the simulated teacher before such an experiment begins; empty where there is nothing."""
-    chosen = methods.method(method)
+    chosen = methods.get_method(method)
     if not chosen.asks_pairs or chosen.pairs_by_vision:
         return ""
     truth, segment = str(chosen.value_of("truth", options)), int(chosen.value_of("segment", options))

@@ -43,7 +43,7 @@ def get_running_version() -> str:
 
 def get_asking_version() -> str:
     """The version that asks a model, with the name of the prompts of one's own that it asks with."""
-    own = prompts.digest(prompts.read_own())
+    own = prompts.hash_texts(prompts.read_own())
     return f"{get_running_version()}{PROMPTS_MARK}{own}" if own else get_running_version()
 
 

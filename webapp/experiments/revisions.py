@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db.models import Max, Q
 
-from llm.records import TRIED, Train, Write, fingerprint, meaning, payload
+from llm.records import TRIED, Train, Write, describe_meaning, fingerprint_request, make_payload
 from llm.records import Request as Asked
 from llm.records import Run as Tested
 from llm.replay import Saved
@@ -53,7 +53,7 @@ class MeaningReader:
             done = self.experiment.requests.filter(status=Request.Status.DONE)
             rows = done.values_list("step", "slot", "payload")
             self.payloads = {(step, slot): asked for step, slot, asked in rows}
-        return meaning(saved.kind, self.payloads[saved.step, saved.position])
+        return describe_meaning(saved.kind, self.payloads[saved.step, saved.position])
 
 
 def read_set_aside(experiment: Experiment) -> list[Saved]:
@@ -64,7 +64,7 @@ def read_set_aside(experiment: Experiment) -> list[Saved]:
 
 def build_saved(request: Request) -> Saved:
     """An answered request, for a replay."""
-    about = meaning(request.kind, request.payload)
+    about = describe_meaning(request.kind, request.payload)
     where = (request.step, request.slot, request.kind, request.fingerprint)
     return Saved(*where, request.result, about, request.version)
 
@@ -95,9 +95,11 @@ class Pool:
 
     def _fits(self, row: Request, asked: Asked) -> bool:
         kind = type(asked).__name__
-        if row.kind != kind or meaning(kind, row.payload) != meaning(kind, payload(asked)):
+        if row.kind != kind or describe_meaning(kind, row.payload) != describe_meaning(kind, make_payload(asked)):
             return False
-        return not KINDS[kind].meaning_in_words or row.fingerprint == fingerprint(asked, self.experiment.options)
+        return not KINDS[kind].meaning_in_words or row.fingerprint == fingerprint_request(
+            asked, self.experiment.options
+        )
 
     def rewrite_candidates(self, asked: Asked) -> bool:
         """Have candidates written again if the flow is about to try them in another way than they were tried.
@@ -170,7 +172,7 @@ def set_aside_open(experiment: Experiment) -> None:
 
 def build_payload(experiment: Experiment, asked: Asked) -> dict[str, Any]:
     """The payload of a new row; candidates get numbers that were never used in their round."""
-    body = payload(asked)
+    body = make_payload(asked)
     if not isinstance(asked, Write):
         return body
     written = (

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from llm.records import canonical
+from llm.records import format_canonical
 from llm.repetition_check import find_equal_flows
 from webapp.experiments import loop
 from webapp.problems import lookup
@@ -52,7 +52,7 @@ def describe_equal_arms(study: Study) -> list[str]:
     """A warning for each group of arms that have the same settings, or whose methods ask for the same throughout."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name, *settings in study.arms.values_list("name", *PLAN, "panel"):
-        alike[canonical(settings)].append(name)
+        alike[format_canonical(settings)].append(name)
     groups = [names for names in alike.values() if len(names) > 1]
     return [
         *(f"Arms {_join(names)} have the same settings: only chance makes their results differ." for names in groups),
@@ -65,7 +65,7 @@ def _describe_equal_flows(study: Study, known: list[list[str]]) -> Iterator[str]
     alike: dict[str, list[Arm]] = defaultdict(list)
     for arm in study.arms.all():
         others = [getattr(arm, f"{name}_id", getattr(arm, name)) for name in PLAN if name not in ("method", "options")]
-        alike[canonical([*others, arm.panel])].append(arm)
+        alike[format_canonical([*others, arm.panel])].append(arm)
     for arms in alike.values():
         if len(arms) < 2 or not lookup.task_exists(arms[0].task):
             continue

@@ -63,7 +63,7 @@ def rda(
     sees = analyst == "frames"
     parts: tuple[str, ...] = ()
     if subtasks:
-        question = prompts.subtasks_prompt(problem)
+        question = prompts.make_subtasks_prompt(problem)
         listed = yield Ask(1, question, make_seed(rng), "vision" if sees else "writer", scene=sees)
         parts = read_subtasks(listed, problem.description)
     best: Summary | None = None
@@ -71,9 +71,9 @@ def rda(
     said = ""
     for iteration in range(1, n + 1):
         parent = best.outcome.candidate.id if best else None
-        messages = prompts.reward_prompt(problem, parts)
+        messages = prompts.make_reward_prompt(problem, parts)
         if best:
-            messages = prompts.reflection_prompt(problem, parts, iteration - 1, best.outcome, said)
+            messages = prompts.make_reflection_prompt(problem, parts, iteration - 1, best.outcome, said)
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None, eyes.rollouts)
         seen = by_id(iteration, outcomes)
@@ -84,7 +84,7 @@ def rda(
             break
         said = format_summary((yield from merge(rng, iteration, best)), parts)
         if parts and subtask_reflection:
-            answer = yield Ask(iteration, prompts.revision_prompt(problem, parts, said), make_seed(rng))
+            answer = yield Ask(iteration, prompts.make_revision_prompt(problem, parts, said), make_seed(rng))
             parts = revise_subtasks(parts, answer)
     assert winner is not None
     return winner.outcome.candidate.id
@@ -110,7 +110,9 @@ def analyse(
     """Every rollout of every candidate, all at once, and a summary of each candidate whose analysis can be read."""
     requests: list[Ask | Look] = []
     for name, outcome in seen.items():
-        messages = prompts.analysis_prompt(problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0)
+        messages = prompts.make_analysis_prompt(
+            problem, subtasks, outcome, eyes.frames if eyes.analyst == "frames" else 0
+        )
         for rollout in range(1, eyes.rollouts + 1):
             seed = make_seed(rng)
             look = Look(iteration, messages, name, eyes.frames, seed, rollout)
@@ -164,15 +166,15 @@ def rda_judged(
     judge's method is shown neither success test nor success rate.
     """
     problem = replace(problem, success="")
-    subtasks = read_subtasks((yield Ask(1, prompts.subtasks_prompt(problem), make_seed(rng))), problem.description)
+    subtasks = read_subtasks((yield Ask(1, prompts.make_subtasks_prompt(problem), make_seed(rng))), problem.description)
     bests: list[Outcome] = []
     said = ""
     for iteration in range(1, n + 1):
         best = bests[-1] if bests else None
         messages = (
-            prompts.reflection_prompt(problem, subtasks, iteration - 1, best, said)
+            prompts.make_reflection_prompt(problem, subtasks, iteration - 1, best, said)
             if best
-            else prompts.reward_prompt(problem, subtasks)
+            else prompts.make_reward_prompt(problem, subtasks)
         )
         parent = best.candidate.id if best else None
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
@@ -180,9 +182,9 @@ def rda_judged(
         seen = by_id(iteration, outcomes)
         pick = yield Judge(iteration, outcomes)
         bests.append(outcome_named(seen, pick.best))
-        said = prompts.format_criticism(pick, len(pick.saw(seen)), reasons)
+        said = prompts.format_criticism(pick, len(pick.list_seen(seen)), reasons)
         if subtask_reflection and iteration < n:
-            answer = yield Ask(iteration, prompts.revision_prompt(problem, subtasks, said), make_seed(rng))
+            answer = yield Ask(iteration, prompts.make_revision_prompt(problem, subtasks, said), make_seed(rng))
             subtasks = revise_subtasks(subtasks, answer)
     if n == 1:
         return bests[0].candidate.id
@@ -201,7 +203,9 @@ def rda_scored(
     best: Outcome | None = None
     winner: Outcome | None = None
     for iteration in range(1, n + 1):
-        messages = prompts.score_prompt(problem, iteration - 1, best) if best else prompts.reward_prompt(problem, ())
+        messages = (
+            prompts.score_prompt(problem, iteration - 1, best) if best else prompts.make_reward_prompt(problem, ())
+        )
         parent = best.candidate.id if best else None
         candidates = yield Write(iteration, messages, k, make_seed(rng), parent)
         outcomes = yield Train(iteration, candidates, parent if warm_start else None)

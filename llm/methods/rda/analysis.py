@@ -35,7 +35,7 @@ def read_analysis(text: str, count: int) -> tuple[Finding, ...]:
     """
     if not count:
         return (_read_finding(text),)
-    blocks = _blocks(text)
+    blocks = _split_blocks(text)
     return tuple(_read_finding(blocks.get(number, "")) for number in range(1, count + 1))
 
 
@@ -43,10 +43,10 @@ def scores_any(text: str, count: int) -> bool:
     """Whether it is an analysis: at least one of `count` subtasks has a score, or the whole where there are none."""
     if not count:
         return _score(text) is not None
-    return any(_score(block) is not None for number, block in _blocks(text).items() if 1 <= number <= count)
+    return any(_score(block) is not None for number, block in _split_blocks(text).items() if 1 <= number <= count)
 
 
-def _blocks(text: str) -> dict[int, str]:
+def _split_blocks(text: str) -> dict[int, str]:
     """What is said of each subtask: first of all where it has a score, for what follows only comes back to it."""
     found = list(_BLOCK.finditer(text))
     ends = [*(m.start() for m in found), len(text)][1:]
@@ -120,10 +120,10 @@ def summarise(outcome: Outcome, analyses: Sequence[Sequence[Finding]]) -> Summar
     """The mean scores and the recurring failure modes; every analysis has one finding for each subtask."""
     columns = list(zip(*analyses, strict=True))
     scores = tuple(sum(f.score for f in column) / len(column) for column in columns)
-    return Summary(outcome, scores, tuple(_reasons(column) for column in columns))
+    return Summary(outcome, scores, tuple(_count_reasons(column) for column in columns))
 
 
-def _reasons(column: Sequence[Finding]) -> tuple[Failure, ...]:
+def _count_reasons(column: Sequence[Finding]) -> tuple[Failure, ...]:
     said = [f.reason or f.behaviour for f in column if f.score < 1 and (f.reason or f.behaviour)]
     return _sort(Failure(reason, said.count(reason)) for reason in dict.fromkeys(said))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from llm.judges.panel import tags_text, undecided_text
-from llm.messages import chat, format_context, format_problem, format_states, format_trace, number
+from llm.judges.panel import format_tags, undecided_text
+from llm.messages import format_context, format_number, format_problem, format_states, format_trace, make_chat
 from llm.methods.rda.subtasks import number_subtasks
 from llm.prompts import render
 from llm.records import Message, Outcome, Pick, Problem
@@ -16,37 +16,39 @@ def format_success(problem: Problem) -> str:
     return f"\n\n{render('rda_success', success=problem.success)}" if problem.success else ""
 
 
-def state(problem: Problem) -> str:
+def state_problem(problem: Problem) -> str:
     """The problem as every method states it, with the success test."""
     return format_problem(problem) + format_success(problem)
 
 
 def format_result(problem: Problem, outcome: Outcome) -> str:
     """The reward trace, with the success rate where the model knows the test."""
-    rate = f"\n\nSuccess rate reached: {number(outcome.rts)}" if problem.success and outcome.rts is not None else ""
+    rate = (
+        f"\n\nSuccess rate reached: {format_number(outcome.rts)}" if problem.success and outcome.rts is not None else ""
+    )
     return format_trace(outcome.trace) + rate
 
 
-def subtasks_prompt(problem: Problem) -> tuple[Message, ...]:
+def make_subtasks_prompt(problem: Problem) -> tuple[Message, ...]:
     """Asks for the list of subtasks."""
-    return chat(render("rda_subtasks", problem=state(problem)))
+    return make_chat(render("rda_subtasks", problem=state_problem(problem)))
 
 
-def reward_prompt(problem: Problem, subtasks: Sequence[str]) -> tuple[Message, ...]:
+def make_reward_prompt(problem: Problem, subtasks: Sequence[str]) -> tuple[Message, ...]:
     """Asks for the first reward functions, one component a subtask; without subtasks as other methods do."""
     if not subtasks:
-        return chat(render("first", problem=state(problem)))
-    return chat(render("rda_first", problem=state(problem), subtasks=number_subtasks(subtasks)))
+        return make_chat(render("first", problem=state_problem(problem)))
+    return make_chat(render("rda_first", problem=state_problem(problem), subtasks=number_subtasks(subtasks)))
 
 
-def reflection_prompt(
+def make_reflection_prompt(
     problem: Problem, subtasks: Sequence[str], iteration: int, best: Outcome, analysis: str
 ) -> tuple[Message, ...]:
     """Asks for a better reward function than the best one, in view of the analysis of what its robot does."""
-    return chat(
+    return make_chat(
         render(
             "rda_reflect" if subtasks else "rda_reflect_whole",
-            problem=state(problem),
+            problem=state_problem(problem),
             iteration=iteration,
             source=best.candidate.annotated_source,
             trace=format_result(problem, best),
@@ -56,12 +58,14 @@ def reflection_prompt(
     )
 
 
-def analysis_prompt(problem: Problem, subtasks: Sequence[str], outcome: Outcome, frames: int) -> tuple[Message, ...]:
+def make_analysis_prompt(
+    problem: Problem, subtasks: Sequence[str], outcome: Outcome, frames: int
+) -> tuple[Message, ...]:
     """The analysis of one robot, from frames of its clip or, where these are 0, from numbers alone. Without subtasks it
     is of the whole.
     """
     states = f"\n# State statistics\n\n{format_states(outcome.states)}\n" if outcome.states else ""
-    return chat(
+    return make_chat(
         render(
             "rda_look" if subtasks else "rda_look_whole",
             context=format_context(problem) + format_success(problem),
@@ -80,26 +84,26 @@ def merge_prompt(reasons: Mapping[int, Sequence[str]]) -> tuple[Message, ...]:
         f"Subtask {number}\n" + "\n".join(f"{i}. {reason}" for i, reason in enumerate(listed, 1))
         for number, listed in reasons.items()
     ]
-    return chat(render("rda_merge", entries="\n\n".join(entries)))
+    return make_chat(render("rda_merge", entries="\n\n".join(entries)))
 
 
-def revision_prompt(problem: Problem, subtasks: Sequence[str], analysis: str) -> tuple[Message, ...]:
+def make_revision_prompt(problem: Problem, subtasks: Sequence[str], analysis: str) -> tuple[Message, ...]:
     """Asks which one subtask, if any, is to be put differently in view of the analysis."""
-    text = render("rda_revise", problem=state(problem), subtasks=number_subtasks(subtasks), analysis=analysis)
-    return chat(text)
+    text = render("rda_revise", problem=state_problem(problem), subtasks=number_subtasks(subtasks), analysis=analysis)
+    return make_chat(text)
 
 
 def score_prompt(problem: Problem, iteration: int, best: Outcome) -> tuple[Message, ...]:
     """Asks for a better reward function than the best one, told its score: the ablation without analysis."""
     score = {"task_score": best.metric_trace} if best.metric_trace else {}
-    return chat(
+    return make_chat(
         render(
             "rda_scored",
-            problem=state(problem),
+            problem=state_problem(problem),
             iteration=iteration,
             source=best.candidate.annotated_source,
             trace=format_trace({**best.trace, **score}),
-            score=number(best.rts),
+            score=format_number(best.rts),
         )
     )
 
@@ -110,5 +114,5 @@ def format_criticism(pick: Pick, count: int, reasons: bool) -> str:
     if reasons and pick.reason.strip():
         lines.append(f'In the judge\'s own words: "{pick.reason.strip()}"')
     if reasons and pick.tags:
-        lines.append(f"Tags: {tags_text(pick.tags)}")
+        lines.append(f"Tags: {format_tags(pick.tags)}")
     return "\n".join(lines)

@@ -58,8 +58,8 @@ def search(problem: Problem, rng: random.Random, k: int, settings: Settings, val
     while spent < settings.budget:
         iteration += 1
         left = settings.budget - spent
-        parent = tree.SEARCHES[settings.search](root, tree.exploration(spent, settings.budget))
-        wanted = prompts(problem, rng, root, parent, min(k, left), settings)[:left]
+        parent = tree.SEARCHES[settings.search](root, tree.compute_exploration(spent, settings.budget))
+        wanted = make_prompts(problem, rng, root, parent, min(k, left), settings)[:left]
         candidates = yield from write(iteration, wanted, parent, rng, settings)
         outcomes = yield Train(iteration, candidates)
         trained = by_id(iteration, outcomes) if parent is root else {o.candidate.id: o for o in outcomes if o.ok}
@@ -74,21 +74,21 @@ def search(problem: Problem, rng: random.Random, k: int, settings: Settings, val
     return value.winner(root)
 
 
-def rounds(k: int, options: Mapping[str, Any]) -> int:
+def count_rounds(k: int, options: Mapping[str, Any]) -> int:
     """The initial children, then as many expansions as the budget has left room for."""
     settings = Settings(**options)
-    return 1 + math.ceil(max(0, settings.budget - k) / len(actions.expansion(settings.actions)))
+    return 1 + math.ceil(max(0, settings.budget - k) / len(actions.plan_expansion(settings.actions)))
 
 
-def prompts(
+def make_prompts(
     problem: Problem, rng: random.Random, root: Node, parent: Node, initial: int, settings: Settings
 ) -> list[Prompt]:
     """One prompt for each child that an expansion of `parent` makes."""
     if parent is root:
-        return [actions.first_prompt(problem, settings.design_thought)] * initial
+        return [actions.make_first_prompt(problem, settings.design_thought)] * initial
     return [
         actions.expand_prompt(problem, rng, root, parent, action, settings.design_thought)
-        for action in actions.expansion(settings.actions)
+        for action in actions.plan_expansion(settings.actions)
     ]
 
 
@@ -117,7 +117,7 @@ def reflect(problem: Problem, iteration: int, children: list[Node], rng: random.
     if settings.self_verify and children:
         answers = yield [Ask(iteration, actions.verify_prompt(problem, c), make_seed(rng)) for c in children]
         for child, answer in zip(children, answers, strict=True):
-            child.verify = rating(answer)
+            child.verify = read_rating(answer)
 
 
 _NUMBER = r"[-+\u2212]?\s?(?:\d+(?:[.,]\d+)?|\.\d+)"
@@ -126,7 +126,7 @@ _PLAIN = re.compile(rf"(?<![\w.])({_NUMBER})(?![\w])")
 _SCALE = re.compile(r"[\[(]?[-\u2212]1(?:\.0)?\s*(?:,|to|and|\.\.+)\s*\+?1(?:\.0)?(?![.\d])[\])]?")
 
 
-def rating(answer: str) -> float:
+def read_rating(answer: str) -> float:
     """The v of a self-verification: the number after the last "Rating:", else the last number; clipped to [-1, 1].
 
     0, which favours no node, where there is no number.
@@ -160,7 +160,7 @@ METHODS = (
         rf_agent,
         n=11,
         options=_OPTIONS,
-        rounds=rounds,
+        rounds=count_rounds,
         uses_metric=True,
         revision=2,
     ),
@@ -171,7 +171,7 @@ METHODS = (
         rf_agent_judged,
         n=11,
         options=(*_OPTIONS, Option("reasons", True, "Show the model what a person wrote about the picks.")),
-        rounds=rounds,
+        rounds=count_rounds,
         chooses=False,
         revision=3,
     ),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from llm.messages import chat, format_context, format_problem, format_trace, number
+from llm.messages import format_context, format_number, format_problem, format_trace, make_chat
 from llm.methods.rf_agent import tree
 from llm.methods.rf_agent.tree import Node
 from llm.prompts import render
@@ -56,7 +56,7 @@ def add_other_branches(rng: random.Random, root: Node, parent: Node) -> list[Sho
 
 def number_nodes(title: str, nodes: Sequence[Node]) -> list[Shown]:
     """These nodes, the oldest first, each under the title and its number from 1."""
-    return [Shown(f"{title} {i}", node) for i, node in enumerate(sorted(nodes, key=tree.age), 1)]
+    return [Shown(f"{title} {i}", node) for i, node in enumerate(sorted(nodes, key=tree.get_age), 1)]
 
 
 @dataclass(frozen=True)
@@ -92,19 +92,19 @@ that there are as many. Without one kind, without all, and the sets that the pap
 """
 
 
-def expansion(actions: str) -> tuple[Action, ...]:
+def plan_expansion(actions: str) -> tuple[Action, ...]:
     """The children of one expansion, in order."""
     return tuple(action if action.kind in SETS[actions] else PLAIN for action in EXPANSION)
 
 
-def state(problem: Problem) -> str:
+def state_problem(problem: Problem) -> str:
     """The problem as every method states it, with the two writing tips that this paper adds."""
     return format_problem(problem, render("rf_tips"))
 
 
-def first_prompt(problem: Problem, thinking: bool) -> Prompt:
+def make_first_prompt(problem: Problem, thinking: bool) -> Prompt:
     """What the initial children are written from."""
-    return Prompt(chat(render("rf_first", problem=state(problem), thinking=_ask_for_thought(thinking))))
+    return Prompt(make_chat(render("rf_first", problem=state_problem(problem), thinking=_ask_for_thought(thinking))))
 
 
 def expand_prompt(
@@ -113,13 +113,13 @@ def expand_prompt(
     """What one child of `parent` is written from."""
     text = fill_prompt(
         "rf_expand",
-        problem=state(problem),
+        problem=state_problem(problem),
         nodes=join_texts("\n\n", [format_node(shown) for shown in action.look(rng, root, parent)]),
         move=action.move,
         thinking=_ask_for_thought(thinking),
         instruction=render(action.prompt),
     )
-    return make_prompt(chat, text)
+    return make_prompt(make_chat, text)
 
 
 def _ask_for_thought(wanted: bool) -> str:
@@ -144,7 +144,7 @@ def format_node(shown: Shown) -> Text:
 def format_score(outcome: Outcome) -> str:
     """The task score as RF-Agent tells it to the model: over the training, and its maximum."""
     over_time = f"{format_trace({'task_score': outcome.metric_trace})}\n" if outcome.metric_trace else ""
-    return f"{over_time}Task score: {number(outcome.rts)} (more is better)"
+    return f"{over_time}Task score: {format_number(outcome.rts)} (more is better)"
 
 
 def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
@@ -155,7 +155,7 @@ def align_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
         thought=node.thought or "(none was written down)",
         source=node.trained.candidate.annotated_source,
     )
-    return chat(text)
+    return make_chat(text)
 
 
 def verify_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
@@ -166,4 +166,4 @@ def verify_prompt(problem: Problem, node: Node) -> tuple[Message, ...]:
         thought=node.thought or "(none)",
         source=node.trained.candidate.annotated_source,
     )
-    return chat(text)
+    return make_chat(text)

@@ -61,7 +61,7 @@ class Node:
             yield from child.below()
 
 
-def exploration(spent: int, budget: int) -> float:
+def compute_exploration(spent: int, budget: int) -> float:
     """Lambda, falling linearly from 0.4 to 0 with the share of the budget that is spent."""
     return EXPLORATION * max(0.0, 1.0 - spent / budget)
 
@@ -102,14 +102,14 @@ def select_dfs(root: Node, lam: float) -> Node:
     """Ablation: depth first, the child with the best score first."""
     node = root
     while node.children:
-        deepest = max(_depth(child) for child in node.children)
-        node = max((c for c in node.children if _depth(c) == deepest), key=lambda c: c.score)
+        deepest = max(_measure_depth(child) for child in node.children)
+        node = max((c for c in node.children if _measure_depth(c) == deepest), key=lambda c: c.score)
     return node
 
 
-def _depth(node: Node) -> int:
+def _measure_depth(node: Node) -> int:
     """Levels below this node."""
-    return 1 + max(_depth(child) for child in node.children) if node.children else 0
+    return 1 + max(_measure_depth(child) for child in node.children) if node.children else 0
 
 
 def select_bfs(root: Node, lam: float) -> Node:
@@ -131,7 +131,7 @@ def select_greedy(root: Node, lam: float) -> Node:
 SEARCHES = {"tree": select_tree, "dfs": select_dfs, "bfs": select_bfs, "greedy": select_greedy}
 
 
-def backup(node: Node) -> None:
+def back_up(node: Node) -> None:
     """From a node that has new children up to the root: Q <- (1 - eta) Q + eta max child Q; N = sum of children's N."""
     above: Node | None = node
     while above is not None:
@@ -147,15 +147,15 @@ def rebuild(root: Node, expanded: Sequence[Node]) -> None:
         node.q, node.visits = node.score, 1
     root.q, root.visits = 0.0, 1
     for node in expanded:
-        backup(node)
+        back_up(node)
 
 
-def elites(root: Node, parent: Node) -> list[Node]:
+def list_elites(root: Node, parent: Node) -> list[Node]:
     """The ten nodes with the best scores without the parent, the best first; among equals the earlier one."""
     return sorted((n for n in root.below() if n is not parent), key=lambda n: -n.score)[:ELITES]
 
 
-def age(node: Node) -> tuple[int, int]:
+def get_age(node: Node) -> tuple[int, int]:
     """When it was written: its round, and its place in that."""
     iteration, _, index = node.trained.candidate.id.partition("-")
     return int(iteration), int(index)
@@ -169,7 +169,7 @@ def rank_weights(count: int) -> list[float]:
 
 def sample_elites(rng: random.Random, root: Node, parent: Node, count: int) -> list[Node]:
     """At most `count` different elites, drawn one after another by reciprocal rank."""
-    pool: list[Node] = elites(root, parent)
+    pool: list[Node] = list_elites(root, parent)
     chosen: list[Node] = []
     while pool and len(chosen) < count:
         (node,) = rng.choices(pool, rank_weights(len(pool)))
@@ -185,7 +185,7 @@ def sample_branches(rng: random.Random, root: Node, parent: Node, count: int) ->
     chosen = []
     for branch in rng.sample(others, min(count, len(others))):
         node = branch
-        for _ in range(rng.randint(0, _depth(branch))):
+        for _ in range(rng.randint(0, _measure_depth(branch))):
             if node.children:
                 node = max(node.children, key=lambda child: child.score)
         chosen.append(node)

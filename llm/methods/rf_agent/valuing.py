@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from llm.errors import MethodError, explain_missing_score
-from llm.judges.panel import UNDECIDED, Comparison, bradley_terry, comparisons
+from llm.judges.panel import UNDECIDED, Comparison, bradley_terry, list_comparisons
 from llm.methods.rf_agent.actions import format_score
 from llm.methods.rf_agent.tree import Node
 from llm.records import Judge, Outcome, Pick, Request
@@ -64,8 +64,8 @@ class ByJudge:
             best = outcome_named(seen, pick.best)
             if self.incumbent is None or not pick.undecided:  # a drawn one takes nobody's place
                 self.incumbent = best
-            self.seen += comparisons(pick, pick.saw(seen))
-            self.add_verdicts(root, iteration, pick.saw(seen), pick)
+            self.seen += list_comparisons(pick, pick.list_seen(seen))
+            self.add_verdicts(root, iteration, pick.list_seen(seen), pick)
         nodes = list(root.below())
         strengths = bradley_terry(self.seen, names=[node.id for node in nodes])
         for node in nodes:

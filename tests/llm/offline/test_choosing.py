@@ -6,7 +6,7 @@ import re
 import pytest
 
 from llm.judges import model
-from llm.methods.eureka import feedback_prompt
+from llm.methods.eureka import make_feedback_prompt
 from llm.methods.revolve import ByScore, make_breeding_prompt
 from llm.methods.scaling import read_groups
 from llm.offline import NOTICE, answer
@@ -37,7 +37,7 @@ def outcome(name, source):
 @pytest.mark.parametrize("seed", range(6))
 def test_a_program_about_the_task_is_best_wherever_it_stands(seed):
     odd = Outcome(Candidate("1-3", "def compute_reward(dt):\n    return dt\n"), True, rts=1.0)
-    question = model.question(Judge(1, (outcome("1-1", LAZY), outcome("1-2", FAST), odd)), PROBLEM, seed)
+    question = model.make_question(Judge(1, (outcome("1-1", LAZY), outcome("1-2", FAST), odd)), PROBLEM, seed)
     said = answer(question.ask.messages, seed)
     assert said.startswith(NOTICE)
     assert model.read(question, said).best == "1-2" and model.read(question, said).worst == "1-3"
@@ -77,7 +77,7 @@ def test_a_child_of_two_has_what_the_second_cares_about(seed):
 def begun_again(*scores):
     """Of six answers to Eureka's prompt, how many do not start from the program shown."""
     shown = dataclasses.replace(outcome("1-1", FAST), rts=max(scores), metric_trace=row(*scores))
-    return sum("A first program" in answer(feedback_prompt(PROBLEM, 1, shown), seed) for seed in range(6))
+    return sum("A first program" in answer(make_feedback_prompt(PROBLEM, 1, shown), seed) for seed in range(6))
 
 
 def test_a_task_score_that_never_rose_makes_every_other_answer_begin_again():

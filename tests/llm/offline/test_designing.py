@@ -44,7 +44,7 @@ def _coordinate(name, mean):
 
 def judged(trace, film=None):
     outcome = Outcome(Candidate("1-1", SOURCE), True, trace=trace, states=film or {})
-    said = answer(prompts.analysis_prompt(PROBLEM, SUBTASKS, outcome, 0), 0)
+    said = answer(prompts.make_analysis_prompt(PROBLEM, SUBTASKS, outcome, 0), 0)
     assert NOTICE in said and LABEL in said
     return read_analysis(said, len(SUBTASKS))
 
@@ -82,27 +82,27 @@ def test_without_a_film_episode_lengths_and_components_speak():
 def test_every_task_has_subtasks_and_a_bounded_component_for_those_that_can_be_measured(task):
     info = catalog.get_task(task)
     problem = Problem(task, info.description, catalog.read_observation_source(task), info.inputs)
-    known = read_subtasks(answer(prompts.subtasks_prompt(problem), 0), info.description)
+    known = read_subtasks(answer(prompts.make_subtasks_prompt(problem), 0), info.description)
     assert 4 <= len(known) <= 10 and known[-1].startswith("Success: ") and known[0].startswith("Keep going")
     for seed in range(3):
-        said = answer(prompts.reward_prompt(problem, known), seed)
-        program = Program.parse(extract.source(said))
+        said = answer(prompts.make_reward_prompt(problem, known), seed)
+        program = Program.parse(extract.find_source(said))
         names = list(program.components())
         assert names[-1] == "success_bonus_reward" and len(names) >= 2
         numbers = [int(re.match(r"subtask_(\d+)_", name)[1]) for name in names[:-1]]
         assert numbers == sorted(set(numbers)) and max(numbers) < len(known)
         assert any("alive" not in name for name in names[:-1])
-    alone = Program.parse(extract.source(answer(prompts.reward_prompt(problem, [info.description]), 0)))
+    alone = Program.parse(extract.find_source(answer(prompts.make_reward_prompt(problem, [info.description]), 0)))
     assert not any("alive" in name for name in alone.components())  # nothing can be learned from a constant
 
 
 def test_what_is_not_done_counts_more_in_the_next_reward():
     best = Outcome(Candidate("1-1", SOURCE), True, trace=RISING)
     said = "Mean score of all subtasks: 0.5. Done: 1.\n- Subtask 2 (Hold upright) scores 0.00: it falls over"
-    found = answer(prompts.reflection_prompt(PROBLEM, SUBTASKS, 1, best, said), 1)
+    found = answer(prompts.make_reflection_prompt(PROBLEM, SUBTASKS, 1, best, said), 1)
     assert re.search(r"From the analysis: `upright_reward` x (1\.[3-9]|2)", found)
     missing = answer(
-        prompts.reflection_prompt(
+        prompts.make_reflection_prompt(
             PROBLEM,
             (*SUBTASKS[:2], "Calm power: power is small", "Success: run"),
             1,
@@ -111,14 +111,14 @@ def test_what_is_not_done_counts_more_in_the_next_reward():
         ),
         1,
     )
-    assert "new `subtask_3_power_reward`" in missing and Program.parse(extract.source(missing)) is not None
+    assert "new `subtask_3_power_reward`" in missing and Program.parse(extract.find_source(missing)) is not None
 
 
 def test_a_revision_is_of_one_that_failed_altogether_and_never_of_the_success():
     said = (
         "Mean score of all subtasks: 0.2. Done: none.\n- Subtask 2 (x) scores 0.00: y\n- Subtask 4 (z) scores 0.00: w"
     )
-    answers = {answer(prompts.revision_prompt(PROBLEM, SUBTASKS, said), seed) for seed in range(12)}
+    answers = {answer(prompts.make_revision_prompt(PROBLEM, SUBTASKS, said), seed) for seed in range(12)}
     changed = {revise_subtasks(SUBTASKS, a) for a in answers}
     assert len(changed) == 2 and SUBTASKS in changed
     (other,) = changed - {SUBTASKS}

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from llm.messages import first_prompt
-from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, derive, shape
+from llm.offline.quantities import LESS, MORE, NEAR_ONE, NEAR_ZERO, derive, read_shape
 from llm.offline.reading import read
 from llm.records import Problem
 from simulation import catalog
@@ -27,7 +27,7 @@ def quantities(name):
     ],
 )
 def test_shapes_are_read_as_documented(text, dims):
-    assert shape(text) == dims
+    assert read_shape(text) == dims
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import random
 
 from llm.feedback import Feedback, describe_prompt
 from llm.messages import format_trace
-from llm.offline.reading import Row, read, sections, trace
+from llm.offline.reading import Row, read, read_trace, split_sections
 from llm.records import Ask, Write
 from tests.llm.experiment import PROBLEM, Experiment, row
 
@@ -45,21 +45,21 @@ def test_it_finds_both_programs_of_a_describe_prompt():
 def test_a_trace_survives_being_written_and_read():
     rng = random.Random(1)
     rows = {name: row(*(rng.uniform(-9, 9) for _ in range(10))) for name in ("a", "b_cost")}
-    found = trace(format_trace(rows))
+    found = read_trace(format_trace(rows))
     assert list(found) == ["a", "b_cost"]
     assert found["a"].mean == float(f"{rows['a']['mean']:.4g}")
 
 
 def test_rows_that_are_not_numbers_are_left_out():
     ends = ", max 1, mean 1, min 1\n"
-    found = trace(f"- a: [1, nan, 2]{ends}- b: [x]{ends}- c: []{ends}- prose: yes")
+    found = read_trace(f"- a: [1, nan, 2]{ends}- b: [x]{ends}- c: []{ends}- prose: yes")
     assert list(found) == ["a", "c"]
     assert found["c"] == Row((), 1.0, 1.0, 1.0)
 
 
 def test_comments_in_code_are_not_headings():
     text = "# Task\nrun\n```python\n# Inputs\n- `no`: float\n```\n# Inputs\n- `yes`: float"
-    assert [title for title, _ in sections(text)] == ["", "Task", "Inputs"]
+    assert [title for title, _ in split_sections(text)] == ["", "Task", "Inputs"]
     assert read([{"role": "user", "content": text}]).inputs == {"yes": "float"}
 
 

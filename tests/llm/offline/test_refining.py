@@ -12,8 +12,8 @@ from llm.offline.refining import (
     emphasise_goal,
     emphasise_goal_or_balance,
     enrich,
+    find_meaning,
     leave_rejected,
-    meaning,
     refine,
     restructure,
 )
@@ -63,9 +63,9 @@ def weight(search, name):
 def test_it_knows_what_components_of_another_author_are_about():
     search = searching(rows(ahead=1.0))
     program, quantities = search.program, search.quantities
-    assert meaning(program, "ahead", quantities).name == "forward_speed"
-    assert meaning(program, "posture", quantities).name == "upright"
-    assert meaning(program, "effort", quantities).name == "effort"
+    assert find_meaning(program, "ahead", quantities).name == "forward_speed"
+    assert find_meaning(program, "posture", quantities).name == "upright"
+    assert find_meaning(program, "effort", quantities).name == "effort"
     assert search.goals() == ["ahead"] and search.others() == ["posture", "effort"]
 
 

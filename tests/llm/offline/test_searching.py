@@ -6,7 +6,7 @@ import random
 import pytest
 
 from llm import extract
-from llm.methods.rf_agent import actions, rating, tree
+from llm.methods.rf_agent import actions, read_rating, tree
 from llm.methods.rf_agent.tree import Node
 from llm.offline import answer
 from llm.offline.syntax_tree import Program
@@ -62,7 +62,7 @@ def asked(action, seed, root=None, parent=None):
         root, parent = family()
     messages = actions.expand_prompt(PROBLEM, random.Random(0), root, parent, action, True).messages
     said = answer(messages, seed)
-    return said, Program.parse(extract.source(said))
+    return said, Program.parse(extract.find_source(said))
 
 
 def skeleton(program):
@@ -115,7 +115,7 @@ def test_a_different_form_shares_less_than_a_mutation(seed):
 def test_every_answer_begins_with_a_thought_in_words():
     for action in dict.fromkeys(actions.EXPANSION):
         said, _ = asked(action, 3)
-        thought = extract.thought(said)
+        thought = extract.find_thought(said)
         assert "The reward sums" in thought and "Against its parent:" in thought and "def " not in thought
 
 
@@ -129,11 +129,11 @@ def test_the_rating_is_the_goals_share_of_the_reward():
     _, parent = family()
     said = answer(actions.verify_prompt(PROBLEM, parent), 0)
     # weights: 1.5 for the goal, 0.4 and 0.05 for the others
-    assert rating(said) == pytest.approx(2 * 1.5 / 1.95 - 1, abs=0.01)
+    assert read_rating(said) == pytest.approx(2 * 1.5 / 1.95 - 1, abs=0.01)
     aimless = PARENT.replace("root_states[:, 7]", "root_states[:, 9]").replace("forward_speed", "vertical_speed")
     TRACES[aimless] = {}
     wrong = node("3-1", aimless, Node(), 0.0)
-    assert rating(answer(actions.verify_prompt(PROBLEM, wrong), 0)) < 0
+    assert read_rating(answer(actions.verify_prompt(PROBLEM, wrong), 0)) < 0
 
 
 def test_a_program_that_rules_cannot_take_apart_still_gets_an_answer():
@@ -143,6 +143,6 @@ def test_a_program_that_rules_cannot_take_apart_still_gets_an_answer():
     parent = node("1-1", odd, root, 1.0)
     for action in dict.fromkeys(actions.EXPANSION):
         messages = actions.expand_prompt(PROBLEM, random.Random(0), root, parent, action, True).messages
-        assert extract.source(answer(messages, 1)) is not None
-    assert rating(answer(actions.verify_prompt(PROBLEM, parent), 0)) == 0.0
-    assert tree.elites(root, parent) == []
+        assert extract.find_source(answer(messages, 1)) is not None
+    assert read_rating(answer(actions.verify_prompt(PROBLEM, parent), 0)) == 0.0
+    assert tree.list_elites(root, parent) == []

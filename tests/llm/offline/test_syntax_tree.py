@@ -3,9 +3,9 @@ import random
 
 import pytest
 
-from llm.offline.drafting import Component, component
+from llm.offline.drafting import Component, make_component
 from llm.offline.quantities import LESS, MORE, Quantity
-from llm.offline.syntax_tree import Program, join_terms, scale_node, terms
+from llm.offline.syntax_tree import Program, join_terms, list_terms, scale_node
 
 OURS = """\
 def compute_reward(
@@ -181,7 +181,7 @@ def test_temperatures_of_a_component():
 @pytest.mark.parametrize("text", ["a + b - c", "a - (b - c)", "a - (b + c) + d", "-a + b"])
 def test_terms_and_joined_are_inverse(text):
     node = ast.parse(text, mode="eval").body
-    again = ast.unparse(ast.fix_missing_locations(join_terms(terms(node))))
+    again = ast.unparse(ast.fix_missing_locations(join_terms(list_terms(node))))
     values = {"a": 1, "b": 10, "c": 100, "d": 1000}
     assert eval(again, values) == eval(text, values)
 
@@ -198,6 +198,6 @@ def test_scaled_multiplies(text):
 
 def test_costs_are_negative_and_rewards_positive():
     rng = random.Random(0)
-    cost = component(rng, Quantity("effort", "actions", LESS, 1.0, frozenset()), 0.3, "cost")
+    cost = make_component(rng, Quantity("effort", "actions", LESS, 1.0, frozenset()), 0.3, "cost")
     assert cost.weight == -0.3 and cost.name == "effort_cost"
-    assert component(rng, HEIGHT, 0.3).name == "height_reward"
+    assert make_component(rng, HEIGHT, 0.3).name == "height_reward"

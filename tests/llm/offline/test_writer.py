@@ -99,7 +99,7 @@ def test_a_round_holds_different_programs(task):
     for seed in range(5):
         experiment = Experiment(seed=seed, k=6, n=1, problem=problem)
         experiment.run()
-        assert len({extract.normal_form(c.source) for c in experiment.results[0]}) == 6
+        assert len({extract.normalize_program(c.source) for c in experiment.results[0]}) == 6
 
 
 def test_the_same_messages_and_seed_give_the_same_answer():
@@ -143,8 +143,8 @@ def test_a_repair_gives_another_program():
     messages = Experiment(n=1).advance([]).requests[0].messages
     first = answer(messages, 5)
     talk = [*messages, {"role": "assistant", "content": first}, {"role": "user", "content": "It failed."}]
-    again = extract.source(answer(talk, 6))
-    assert again is not None and again != extract.source(first)
+    again = extract.find_source(answer(talk, 6))
+    assert again is not None and again != extract.find_source(first)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_repair_gives_another_program():
 def test_unknown_inputs_are_an_answer_too(inputs):
     for seed in range(6):
         said = answer([{"role": "user", "content": f"# Task\nDo it.\n# Inputs\n{inputs}"}], seed)
-        code = extract.source(said)
+        code = extract.find_source(said)
         assert "Its rules know none of these inputs" in said if code is None else "up_vec" in code
 
 

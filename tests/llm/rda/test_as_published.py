@@ -43,8 +43,8 @@ def test_failures_that_mean_the_same_are_merged_by_the_model():
 class Looking(OfflineWriter):
     """Its analyses of pictures give other reasons by the seed."""
 
-    def _one(self, messages, seed, limit):
-        reply = super()._one(messages, seed, limit)
+    def _write_one(self, messages, seed, limit):
+        reply = super()._write_one(messages, seed, limit)
         if "# Now: analyse" not in read_text(messages[-1]):
             return reply
         return dataclasses.replace(reply, text=f"Subtask 1\nScore: 0\nReason: {REASONS[seed % 3]}")

@@ -2,14 +2,14 @@
 
 import pytest
 
-from llm.extract import source
-from llm.reasoning.answer_parts import MOST_LETTERS, final_answer, find_boxed, program, sections
+from llm.extract import find_source
+from llm.reasoning.answer_parts import MOST_LETTERS, final_answer, find_boxed, find_program, split_sections
 
 TITLES = ("Final answer", "Reasoning")
 
 
 def test_sections_by_heading_or_bold_line():
-    found = sections("Hello\n\n## Final answer\n\n$5$\n\n**Reasoning**\n\nBecause.\n```\n# not a heading\n```\n")
+    found = split_sections("Hello\n\n## Final answer\n\n$5$\n\n**Reasoning**\n\nBecause.\n```\n# not a heading\n```\n")
     assert [(s.title, s.text.split("\n")[0]) for s in found] == [
         ("", "Hello"),
         ("Final answer", "$5$"),
@@ -67,16 +67,16 @@ def test_a_plain_final_answer_will_do_where_another_heading_was_asked_for():
 
 def test_headings_with_closing_signs_and_those_in_several_fences():
     text = "## One ##\na\n```\n# no\n```\n# C#\nb\n~~~\n## no\n~~~\n**Reasoning:**\nc"
-    assert [s.title for s in sections(text)] == ["One", "C", "Reasoning"]
+    assert [s.title for s in split_sections(text)] == ["One", "C", "Reasoning"]
 
 
 def test_a_bold_line_is_a_heading_only_with_a_title_that_is_known():
-    found = sections("## Final answer\n\n**571**\n\n**Reasoning**\n\n**Step 1**\n\nCount.")
+    found = split_sections("## Final answer\n\n**571**\n\n**Reasoning**\n\n**Step 1**\n\nCount.")
     assert [(s.title, s.text) for s in found] == [("Final answer", "**571**"), ("Reasoning", "**Step 1**\n\nCount.")]
 
 
 def test_a_fence_in_another_fence_is_code():
-    found = sections("~~~\n```\n# no\n```\n# no\n~~~\n```python first.py\n# no\n```\n# One\na")
+    found = split_sections("~~~\n```\n# no\n```\n# no\n~~~\n```python first.py\n# no\n```\n# One\na")
     assert [s.title for s in found] == ["", "One"]
 
 
@@ -88,16 +88,16 @@ def test_a_box_with_braces_inside():
 def test_the_last_complete_program_in_the_language_counts():
     text = "Idea.\n```cpp\nint main() { return 1; }\n```\nBetter:\n```cpp\nint main() { return 2; }\n```\n"
     text += "```python\nprint(1)\n```"
-    assert program(text, "cpp") == "int main() { return 2; }\n"
-    assert program(text, "python") == "print(1)\n"
-    assert program("```cpp\nint main() { return 1;", "cpp") is None, "cut off"
-    assert program("```cpp\nint f();\n```", "cpp") is None, "no main"
-    assert program("```cpp\nint f();\n```\n```cpp\n#include <g.h>\nint g() {}\n```", "cpp", "g.h").endswith(
+    assert find_program(text, "cpp") == "int main() { return 2; }\n"
+    assert find_program(text, "python") == "print(1)\n"
+    assert find_program("```cpp\nint main() { return 1;", "cpp") is None, "cut off"
+    assert find_program("```cpp\nint f();\n```", "cpp") is None, "no main"
+    assert find_program("```cpp\nint f();\n```\n```cpp\n#include <g.h>\nint g() {}\n```", "cpp", "g.h").endswith(
         "int g() {}\n"
     )
-    assert program("```cpp\nint main() {}\n```", "cpp", "g.h") is None, "without the header"
-    assert program("```\nint main() {}\n```", "cpp") == "int main() {}\n"
-    assert program("int main() {}", "cpp") is None
+    assert find_program("```cpp\nint main() {}\n```", "cpp", "g.h") is None, "without the header"
+    assert find_program("```\nint main() {}\n```", "cpp") == "int main() {}\n"
+    assert find_program("int main() {}", "cpp") is None
 
 
 PYTHON = "```python\nprint(int(input()) + 1)\n```\n"
@@ -116,15 +116,15 @@ PYTHON = "```python\nprint(int(input()) + 1)\n```\n"
     ],
 )
 def test_what_a_program_prints_is_not_the_program(text):
-    assert program(text, "python") == "print(int(input()) + 1)\n"
+    assert find_program(text, "python") == "print(int(input()) + 1)\n"
 
 
 def test_a_fence_of_another_language_is_never_the_program():
-    assert program("```text\nprint(1)\n```", "python") is None
-    assert program("```java\nint main() {}\n```", "cpp") is None
-    assert program(PYTHON.replace("\n```\n", "") + "\n", "python") is None, "cut off"
-    assert program("```\nprint(1)\n```\n```python\nprint(2", "python") is None, "the one that counts is cut off"
-    assert program("```c++17\nint main() {}\n```", "cpp") == "int main() {}\n"
+    assert find_program("```text\nprint(1)\n```", "python") is None
+    assert find_program("```java\nint main() {}\n```", "cpp") is None
+    assert find_program(PYTHON.replace("\n```\n", "") + "\n", "python") is None, "cut off"
+    assert find_program("```\nprint(1)\n```\n```python\nprint(2", "python") is None, "the one that counts is cut off"
+    assert find_program("```c++17\nint main() {}\n```", "cpp") == "int main() {}\n"
 
 
 HOSTILE = {
@@ -145,16 +145,16 @@ HOSTILE = {
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_answers_are_read_in_linear_time(text):
     final_answer(text, TITLES)
-    sections(text)
+    split_sections(text)
     find_boxed(text)
-    program(text, "python")
-    source(text)
+    find_program(text, "python")
+    find_source(text)
 
 
 def test_only_the_beginning_of_an_endless_answer_is_read():
     text = "## Reasoning\n\n" + "a " * MOST_LETTERS + "\n## Final answer\n\n5"
     assert final_answer(text, TITLES) is None
-    assert sum(len(part.text) for part in sections(text)) <= MOST_LETTERS
+    assert sum(len(part.text) for part in split_sections(text)) <= MOST_LETTERS
 
 
 def test_nested_boxes_and_escaped_braces():

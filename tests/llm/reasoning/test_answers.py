@@ -8,7 +8,7 @@ from llm.answer_writer import write
 from llm.backend import Reply
 from llm.forms import find_form
 from llm.judges import model as model_judge
-from llm.methods.scaling import choose_by_vote, make_pair_prompt, reflection_prompt
+from llm.methods.scaling import choose_by_vote, make_pair_prompt, make_reflection_prompt
 from llm.records import (
     Ask,
     Candidate,
@@ -18,7 +18,7 @@ from llm.records import (
     Problem,
     Run,
     Write,
-    payload,
+    make_payload,
     read_payload,
     result_from_json,
     result_to_json,
@@ -82,7 +82,7 @@ def test_a_pair_holds_both_answers_and_nothing_of_their_scores():
 
 def test_reflection_on_a_program_shows_the_compilers_words_alone():
     shown = Outcome(Candidate("1-1", "print("), True, "SyntaxError", metric_trace={"cases": ["secret"]}, rts=0.0)
-    text = reflection_prompt(PROGRAM, shown)[1]["content"]
+    text = make_reflection_prompt(PROGRAM, shown)[1]["content"]
     assert "SyntaxError" in text and "secret" not in text and "```python" in text
 
 
@@ -90,7 +90,7 @@ def test_reflection_on_a_program_shows_the_compilers_words_alone():
 def test_a_judging_model_sees_problem_and_answers(judged):
     outcomes = (answer(1, "5", rts=1.0), answer(2, "6", rts=0.0))
     request = Judge(1, outcomes) if judged is Judge else Choose(outcomes)
-    question = model_judge.question(request, ANSWER, 3)
+    question = model_judge.make_question(request, ANSWER, 3)
     text = question.ask.messages[1]["content"]
     assert "How many?" in text and text.count("## Number") == 2 and "reward" not in text.lower()
     read = model_judge.read(question, "Because.\nBest: 2\nWorst: 1")
@@ -103,7 +103,7 @@ def test_answers_are_run_not_trained_and_saved_as_json():
     assert isinstance(request, Run)
     saved = result_to_json("Run", [program(1, "x")])
     assert result_from_json("Run", saved) == (program(1, "x"),)
-    assert payload(request)["candidates"][0]["id"] == "1-1"
+    assert make_payload(request)["candidates"][0]["id"] == "1-1"
 
 
 class Scripted:
@@ -161,5 +161,5 @@ def test_saved_replies_are_used_and_pictures_are_sent():
 
 
 def test_what_a_row_holds_is_the_request_again():
-    assert read_payload("Write", payload(WRITE)) == WRITE
-    assert read_payload("Ask", payload(Ask(0, WRITE.messages, 1, "judge"))).role == "judge"
+    assert read_payload("Write", make_payload(WRITE)) == WRITE
+    assert read_payload("Ask", make_payload(Ask(0, WRITE.messages, 1, "judge"))).role == "judge"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm.methods.rf_agent import rating
+from llm.methods.rf_agent import read_rating
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from llm.methods.rf_agent import rating
     ],
 )
 def test_ratings_are_found_in_what_models_write(answer, value):
-    assert rating(answer) == value
+    assert read_rating(answer) == value

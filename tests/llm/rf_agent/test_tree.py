@@ -23,9 +23,9 @@ def family():
     """A root with a (2.0), b (4.0), c (3.0); b has d (5.0), e (1.0)."""
     root = node()
     a, b, c = (node(n, s, root) for n, s in (("a", 2.0), ("b", 4.0), ("c", 3.0)))
-    tree.backup(root)
+    tree.back_up(root)
     d, e = node("d", 5.0, b), node("e", 1.0, b)
-    tree.backup(b)
+    tree.back_up(b)
     return root, a, b, c, d, e
 
 
@@ -38,12 +38,19 @@ def test_a_prompt_shows_nodes_from_the_oldest_on():
 def test_each_kind_of_action_can_be_replaced_alone(kind):
     kept = "+".join(other for other in actions.KINDS if other != kind)
     expected = [actions.PLAIN if action.kind == kind else action for action in actions.EXPANSION]
-    assert list(actions.expansion(kept)) == expected
-    assert {*actions.expansion("none")} == {actions.PLAIN} and actions.expansion("all") == actions.EXPANSION
+    assert list(actions.plan_expansion(kept)) == expected
+    assert {*actions.plan_expansion("none")} == {actions.PLAIN} and actions.plan_expansion("all") == actions.EXPANSION
 
 
 def test_lambda_falls_linearly_to_nothing():
-    assert [round(tree.exploration(spent, 80), 6) for spent in (0, 20, 40, 60, 80, 88)] == [0.4, 0.3, 0.2, 0.1, 0, 0]
+    assert [round(tree.compute_exploration(spent, 80), 6) for spent in (0, 20, 40, 60, 80, 88)] == [
+        0.4,
+        0.3,
+        0.2,
+        0.1,
+        0,
+        0,
+    ]
 
 
 def test_backup_moves_each_ancestor_towards_its_best_child_and_counts_leaves():
@@ -53,7 +60,7 @@ def test_backup_moves_each_ancestor_towards_its_best_child_and_counts_leaves():
     # root: first 0.3 * 0 + 0.7 * 4 = 2.8, then 0.3 * 2.8 + 0.7 * 4.7 = 4.13
     assert root.q == pytest.approx(4.13)
     f = node("f", 9.0, d)
-    tree.backup(d)
+    tree.back_up(d)
     assert d.q == pytest.approx(0.3 * 5.0 + 0.7 * 9.0)  # 7.8
     assert b.q == pytest.approx(0.3 * 4.7 + 0.7 * 7.8)  # 6.87
     assert root.q == pytest.approx(0.3 * 4.13 + 0.7 * 6.87)
@@ -64,7 +71,7 @@ def test_a_low_best_child_lowers_its_parent():
     root = node()
     a = node("a", 4.0, root)
     node("b", 2.0, a)
-    tree.backup(a)
+    tree.back_up(a)
     assert a.q == pytest.approx(0.3 * 4.0 + 0.7 * 2.0)
 
 
@@ -93,7 +100,7 @@ def test_selection_goes_down_to_a_leaf_and_lambda_decides_between_quality_and_no
 def test_equal_qualities_are_no_division_by_zero():
     root = node()
     a, b = node("a", 1.0, root), node("b", 1.0, root)
-    tree.backup(root)
+    tree.back_up(root)
     assert tree.uct(root, 0.0, 1.0, 1.0) == [0.0, 0.0]
     assert tree.select_tree(root, 0.4) is a and b.visits == 1
 
@@ -115,7 +122,7 @@ def test_the_other_searches():
 def test_rebuilding_gives_what_the_backups_gave():
     root, a, b, c, d, e = family()
     node("f", 9.0, d)
-    tree.backup(d)
+    tree.back_up(d)
     before = [(n.id, n.q, n.visits) for n in root.below()]
     tree.rebuild(root, [root, b, d])
     assert [(n.id, n.q, n.visits) for n in root.below()] == before
@@ -127,7 +134,7 @@ def test_rebuilding_gives_what_the_backups_gave():
 def test_elites_are_drawn_by_reciprocal_rank_without_the_parent():
     assert tree.rank_weights(3) == pytest.approx([6 / 11, 3 / 11, 2 / 11])
     root, a, b, c, d, e = family()
-    assert [n.id for n in tree.elites(root, parent=b)] == ["d", "c", "a", "e"]
+    assert [n.id for n in tree.list_elites(root, parent=b)] == ["d", "c", "a", "e"]
     drawn = Counter(tree.sample_elites(random.Random(i), root, b, 1)[0].id for i in range(4000))
     whole = 1 + 1 / 2 + 1 / 3 + 1 / 4
     for rank, name in enumerate("dcae", 1):
@@ -140,7 +147,7 @@ def test_only_the_ten_best_are_elites():
     root = node()
     for i in range(14):
         node(f"n{i}", float(i), root)
-    assert [n.id for n in tree.elites(root, root)] == [f"n{i}" for i in range(13, 3, -1)]
+    assert [n.id for n in tree.list_elites(root, root)] == [f"n{i}" for i in range(13, 3, -1)]
 
 
 def test_other_branches_never_hold_the_parents_own():

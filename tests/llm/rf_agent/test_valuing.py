@@ -2,7 +2,7 @@
 
 import pytest
 
-from llm.judges.panel import bradley_terry, comparisons
+from llm.judges.panel import bradley_terry, list_comparisons
 from llm.methods.rf_agent.tree import Node
 from llm.methods.rf_agent.valuing import ByJudge
 from llm.records import Candidate, Judge, Outcome, Pick
@@ -40,7 +40,7 @@ def test_two_rounds_are_one_scale_by_the_incumbent():
     asked = scored(value, root, 2, second, Pick("2-1", "2-2"))
     assert [o.candidate.id for o in asked.outcomes] == ["2-1", "2-2", "1-2"]
 
-    seen = comparisons(Pick("1-2", "1-4"), ["1-1", "1-2", "1-4"]) + comparisons(
+    seen = list_comparisons(Pick("1-2", "1-4"), ["1-1", "1-2", "1-4"]) + list_comparisons(
         Pick("2-1", "2-2"), ["2-1", "2-2", "1-2"]
     )
     expected = bradley_terry(seen)

@@ -171,7 +171,7 @@ class ComparisonOverview:
     @property
     def writes(self) -> bool:
         """Whether a language model, or the offline writer, writes for any of its methods."""
-        return any(methods.method(arm.method).writes for arm in self.comparison.plan.arms)
+        return any(methods.get_method(arm.method).writes for arm in self.comparison.plan.arms)
 
     @property
     def warnings(self) -> list[str]:

@@ -64,7 +64,7 @@ def upload(request: HtmxHttpRequest) -> HttpResponse:
     except ValueError as error:
         form.add_error("name", str(error))
         return _show(request, form, 400)
-    messages.success(request, f"{row} is there. It replaces {len(row.texts)} of {len(prompts.names())} prompts.")
+    messages.success(request, f"{row} is there. It replaces {len(row.texts)} of {len(prompts.list_names())} prompts.")
     return redirect("archive:prompts")
 
 
@@ -75,8 +75,8 @@ def _show(request: HtmxHttpRequest, form: UploadForm, status: int = 200) -> Http
         "rows": [(row, uses[row.pk]) for row in rows],
         "form": form,
         "folder": prompts.read_own(),
-        "digest": prompts.digest(prompts.read_own()),
-        "count": len(prompts.names()),
+        "digest": prompts.hash_texts(prompts.read_own()),
+        "count": len(prompts.list_names()),
         "may_upload": request.user.has_perm(prompt_sets.UPLOAD),
         "may_remove": request.user.has_perm(REMOVE),
     }

@@ -188,10 +188,10 @@ def _read_calls(writing: Request | None, source: str) -> list[Call]:
     """The answers to the request that wrote the candidate; the first with the same normalised code is its source."""
     if writing is None:
         return []
-    calls, own_code, found = [], extract.normal_form(source), False
+    calls, own_code, found = [], extract.normalize_program(source), False
     for row in writing.calls.all():
-        code = None if found else extract.source(str(row.data["text"]))
-        is_source = code is not None and extract.normal_form(code) == own_code
+        code = None if found else extract.find_source(str(row.data["text"]))
+        is_source = code is not None and extract.normalize_program(code) == own_code
         found = found or is_source
         calls.append(Call(row, is_source))
     return calls

@@ -91,7 +91,7 @@ def build_asker(lease: Lease, request: Request, count: int, stop_check: Callable
 
 def read_pictures(experiment: Experiment, segment: Segment) -> tuple[str, ...]:
     """Evenly spaced pictures of a segment's film; none if it cannot be read."""
-    count = int(methods.method(experiment.method).value_of("pictures", experiment.options))
+    count = int(methods.get_method(experiment.method).value_of("pictures", experiment.options))
     try:
         with store.as_file(segment.video) as film:
             return tuple(frames.extract_frames(film, measure_seconds(film), count))

@@ -148,7 +148,7 @@ def build_judgement(request: Request) -> Question:
     keys = [outcome.candidate.id for outcome in records.list_shown(judged)] if experiment.judge_frames else []
     pictures = {key: frames.read_candidate_frames(experiment, key, experiment.judge_frames) for key in keys}
     counts = {key: len(found) for key, found in pictures.items()}
-    asked = model_judge.question(judged, loop.describe_task(experiment), seed, counts)
+    asked = model_judge.make_question(judged, loop.describe_task(experiment), seed, counts)
     images = [url for outcome in asked.order for url in pictures.get(outcome.candidate.id, ())]
     unseen = tuple(key for key in keys if not counts[key])
     return Question(asked.ask, partial(model_judge.read, asked), (*read_figures(experiment), *images), unseen)

@@ -155,7 +155,7 @@ class BudgetGate:
     def estimate_need(self, prompt: int) -> Amount:
         """The cost of a call with a prompt of about this many tokens."""
         usage = prices.Usage(prompt, self.answer)
-        dollars = prices.cost(usage, self.prices, datetime.now(UTC).date())
+        dollars = prices.compute_cost(usage, self.prices, datetime.now(UTC).date())
         return Amount(prompt + self.answer, dollars or 0.0)
 
     def can_afford(self, experiment: Experiment, need: Amount) -> bool:

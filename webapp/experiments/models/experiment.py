@@ -68,7 +68,7 @@ class Experiment(LoopSettings):
         """Whether every policy of a round is filmed before the loop goes on: a person or a vision model sees the clip,
         or the method wants all.
         """
-        method = methods.method(self.method)
+        method = methods.get_method(self.method)
         return (
             self.judge_info.asks_people
             or bool(self.judge_frames)

@@ -31,7 +31,7 @@ class PromptSet(models.Model):
     @property
     def digest(self) -> str:
         """What its texts are known by, in records and in the versions of requests."""
-        return prompts.digest(self.texts)
+        return prompts.hash_texts(self.texts)
 
     @property
     def faults(self) -> list[str]:

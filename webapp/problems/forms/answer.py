@@ -19,7 +19,7 @@ REASONING = (
 
 
 def build_text(problem: Problem, tried: TriedSource) -> Text:
-    parts = answer_parts.sections(tried.source)
+    parts = answer_parts.split_sections(tried.source)
     named = answer_parts.find_final(parts, problem.sections)
     shown = tuple(
         Part(part.title or _("Introduction"), markdown.render_html(part.text))

@@ -154,7 +154,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
         options |= find_names(options)
         if options["judge"] in judges.ASKING_PEOPLE:
             raise ValueError("A person judges in the browser: create a study in the admin and open its link.")
-        method = methods.method(options["method"])
+        method = methods.get_method(options["method"])
         iterations = limit_iterations(options)
         experiment = Experiment(
             name=options["name"] or f"{method.title} on {options['task']}",
