@@ -1,4 +1,6 @@
-"""Pages of docs/ name files that exist and wrap, and files that share a name mirror one another on purpose."""
+"""Pages of docs/ name files that exist and wrap, files that share a name mirror one another on purpose, and names of
+functions begin as docs/architecture.md says.
+"""
 
 import re
 from collections import defaultdict
@@ -54,6 +56,29 @@ MIRRORED_NAMES = {
     "workers": "the rows; the rules",
 }
 
+DEFINITION = re.compile(r"^( *)((?:@[^\n]*\n\1)*)(?:async )?def _*(([a-z]+)\w*)\((self|cls)?", re.M)
+LITTLE_WORDS = (
+    "about above across after again against almost already also always among around at before began behind below "
+    "beside between beyond by during early elsewhere ever every for here in inside into late near never now of off "
+    "often on once only onto out outside over past per since soon stuck still then there through together toward "
+    "towards under until up upon when where while with within without"
+)
+ADJECTIVES = (
+    "best default detectable different drawn each empty existing extra final finite first flat full general given "
+    "initial kept known largest last latest left long made mixed most named new newest next offered old other own plain "
+    "positive possible private public random raw right safe said same seen sent short shorter shown single smallest "
+    "some special temporary typical unknown unused usual visual whole worst wrong"
+)
+"""And participles. A method may begin with one: it may be named after a part of its object."""
+NAMES_OF_OTHERS = {
+    *("by_id", "first_prompt", "on_device"),  # documented for methods and tasks
+    *("final_answer", "new_seed", "new_token"),  # migrations import them
+    *("largest", "short_range", "smallest"),  # take the place of Python's max, range and min in rewards
+    "on_reply",  # a hook
+}
+REVISED = {"robots", "tasks"}
+"""Folders whose code a task's revision stands for, names included."""
+
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[2:].partition(" |")[0])
 def test_every_file_is_there(row):
@@ -97,6 +122,21 @@ def test_files_share_a_name_only_on_purpose():
     new = {f"{name}.py": sorted(found) for name, found in by_chance.items() if name not in MIRRORED_NAMES}
     assert not new, "rename one of them to what it is, or say in MIRRORED_NAMES in what they mirror one another"
     assert sorted(MIRRORED_NAMES.keys() - by_chance.keys()) == [], "these names are no longer shared"
+
+
+def test_no_function_begins_with_a_preposition_an_adverb_an_adjective_or_a_participle():
+    paths = [path for package in PACKAGES for path in ROOT.glob(f"{package}/**/*.py")]
+    assert len(paths) > 700
+    little, more = set(LITTLE_WORDS.split()), set(ADJECTIVES.split())
+    found = []
+    for path in paths:
+        if {"migrations", *REVISED} & set(path.relative_to(ROOT).parts):
+            continue
+        for _, decorators, name, word, of_object in DEFINITION.findall(path.read_text()):
+            refused = word in little or (word in more and not of_object)
+            if refused and not decorators and name not in NAMES_OF_OTHERS:  # decorators make properties, views, filters
+                found.append(f"{path.relative_to(ROOT)}: {name}")
+    assert found == []
 
 
 def test_pages_wrap_at_110_columns():

@@ -68,7 +68,7 @@ def list_waiting() -> tuple[QuerySet[Any], ...]:
     )
 
 
-def seconds_to_next() -> float:
+def count_seconds_to_next() -> float:
     """Seconds until the next tick, unless something is written before."""
     return TICK_SECONDS if any(rows.exists() for rows in list_waiting()) else IDLE_SECONDS
 

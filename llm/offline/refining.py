@@ -50,7 +50,7 @@ class Search:
         """The components that serve the goal."""
         return [name for name in self.program.components() if self.serves_goal(name)]
 
-    def others(self) -> list[str]:
+    def list_others(self) -> list[str]:
         """The components that do not."""
         return [name for name in self.program.components() if not self.serves_goal(name)]
 
@@ -270,7 +270,7 @@ def emphasise_goal_or_balance(search: Search) -> None:
 def stay_up(search: Search) -> None:
     """More of what keeps an episode going, sized like the goal itself."""
     kinds = [q for q in search.quantities if q.aim == STAYING or (q.aim == NEAR_ONE and "upright" in q.tags)]
-    present = [n for n in search.others() if search.meaning(n) in kinds]
+    present = [n for n in search.list_others() if search.meaning(n) in kinds]
     if present and search.rng.random() < 0.5:
         search.scale(search.rng.choice(present), search.rng.uniform(1.5, 4.0))
     else:
@@ -289,7 +289,7 @@ def emphasise_goal(search: Search) -> None:
 
 def restructure(search: Search) -> None:
     """One of the supporting components out, or another one in."""
-    others = search.others()
+    others = search.list_others()
     if others and search.rng.random() < 0.6:
         search.drop(search.rng.choice(others))
     else:
@@ -302,7 +302,7 @@ def restructure(search: Search) -> None:
 def leap(search: Search) -> None:
     """Far from the preferred program, so that the search does not settle on its first hill."""
     search.jitter(0.5)
-    costs = [n for n in search.others() if (m := search.meaning(n)) is not None and m.aim == LESS]
+    costs = [n for n in search.list_others() if (m := search.meaning(n)) is not None and m.aim == LESS]
     if costs:
         search.scale(search.rng.choice(costs), search.rng.choice((0.25, 3.0)))
 

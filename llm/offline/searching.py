@@ -94,7 +94,7 @@ def read_family(parts: Sequence[tuple[str, str]]) -> Family | None:
 
 def change_structure(search: Search, family: Family) -> Search:
     """One component out or in; the numbers hardly move."""
-    others = search.others()
+    others = search.list_others()
     choice = search.rng.random()
     if others and choice < 0.35:
         search.drop(search.rng.choice(others))

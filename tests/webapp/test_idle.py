@@ -77,23 +77,23 @@ def test_where_commits_cannot_be_counted_all_is_looked_at(monkeypatch):
 
 @pytest.mark.django_db
 def test_the_reaper_keeps_ticking_while_something_waits_for_its_time():
-    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS
+    assert reaper.count_seconds_to_next() == reaper.IDLE_SECONDS
     person = rows.participant()
     rows.create_round(person)
     request = rows.open_judgement(person)
-    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS, "a person who thinks keeps nothing busy"
+    assert reaper.count_seconds_to_next() == reaper.IDLE_SECONDS, "a person who thinks keeps nothing busy"
     job = Job.objects.create(experiment=person.experiment, kind=Job.Kind.ADVANCE)
-    assert reaper.seconds_to_next() == reaper.TICK_SECONDS
+    assert reaper.count_seconds_to_next() == reaper.TICK_SECONDS
     Job.objects.filter(pk=job.pk).update(status=Job.Status.RUNNING)
-    assert reaper.seconds_to_next() == reaper.TICK_SECONDS
+    assert reaper.count_seconds_to_next() == reaper.TICK_SECONDS
     Job.objects.filter(pk=job.pk).update(status=Job.Status.DONE)
-    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS
+    assert reaper.count_seconds_to_next() == reaper.IDLE_SECONDS
     best, worst = person.experiment.iterations.get().candidates.all()[:2]
     screening = person.screenings.create(request=request, seed=1, order=[best.pk, worst.pk])
     vote = Vote.objects.create(request=request, screening=screening, best=best, worst=worst)
-    assert reaper.seconds_to_next() == reaper.TICK_SECONDS
+    assert reaper.count_seconds_to_next() == reaper.TICK_SECONDS
     Vote.objects.filter(pk=vote.pk).update(locked_at=vote.created_at)
-    assert reaper.seconds_to_next() == reaper.IDLE_SECONDS
+    assert reaper.count_seconds_to_next() == reaper.IDLE_SECONDS
 
 
 @pytest.mark.django_db

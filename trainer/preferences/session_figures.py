@@ -56,7 +56,7 @@ SHARES = ("accuracy", "accuracy_before", "correlation_before", "disagreement")
 def read_sessions(job_dir: Path, index: int) -> list[Session]:
     """The sessions that a candidate has held; none where it learns from its reward function."""
     points = _read_points(job_dir, index)
-    return [_read_session(row, points) for row in _read_rows(_sessions_file(job_dir, index))]
+    return [_read_session(row, points) for row in _read_rows(_get_sessions_file(job_dir, index))]
 
 
 def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:
@@ -66,16 +66,16 @@ def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> No
     points = {number: found for number, found in _read_points(job_dir, index).items() if number <= len(sessions)}
     points |= {one.session: one.points for one in sessions if one.points}
     lines = [(number, *point) for number, found in sorted(points.items()) for point in found]
-    _replace(_points_file(job_dir, index), ("session", "learned", "true"), lines)
+    _replace(_get_points_file(job_dir, index), ("session", "learned", "true"), lines)
     names = [field.name for field in fields(Session) if field.name != POINTS]
-    _replace(_sessions_file(job_dir, index), names, [tuple(one.to_state().values()) for one in sessions])
+    _replace(_get_sessions_file(job_dir, index), names, [tuple(one.to_state().values()) for one in sessions])
 
 
-def _sessions_file(job_dir: Path, index: int) -> Path:
+def _get_sessions_file(job_dir: Path, index: int) -> Path:
     return job_dir / "preferences" / f"{index}.csv"
 
 
-def _points_file(job_dir: Path, index: int) -> Path:
+def _get_points_file(job_dir: Path, index: int) -> Path:
     return job_dir / "preferences" / f"{index}-points.csv"
 
 
@@ -90,7 +90,7 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
 def _read_points(job_dir: Path, index: int) -> dict[int, tuple[tuple[float, float], ...]]:
     """The points of each session; none in files of earlier versions."""
     found: dict[int, list[tuple[float, float]]] = defaultdict(list)
-    for row in _read_rows(_points_file(job_dir, index)):
+    for row in _read_rows(_get_points_file(job_dir, index)):
         found[int(row["session"])].append((float(row["learned"]), float(row["true"])))
     return {number: tuple(points) for number, points in found.items()}
 

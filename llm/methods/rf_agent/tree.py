@@ -54,11 +54,11 @@ class Node:
             node = node.parent
         return nodes[::-1]
 
-    def below(self) -> Iterator[Node]:
+    def walk_below(self) -> Iterator[Node]:
         """All nodes under this one, each before its own children."""
         for child in self.children:
             yield child
-            yield from child.below()
+            yield from child.walk_below()
 
 
 def compute_exploration(spent: int, budget: int) -> float:
@@ -90,7 +90,7 @@ def uct(parent: Node, lam: float, low: float, high: float) -> list[float]:
 
 def select_tree(root: Node, lam: float) -> Node:
     """From the root, the child with the highest UCT value, again and again, down to a leaf. Ties go to the first."""
-    qualities = [node.q for node in root.below()]
+    qualities = [node.q for node in root.walk_below()]
     node = root
     while node.children:
         values = uct(node, lam, min(qualities), max(qualities))
@@ -124,7 +124,7 @@ def select_bfs(root: Node, lam: float) -> Node:
 
 def select_greedy(root: Node, lam: float) -> Node:
     """Ablation: the leaf with the best score of the whole tree."""
-    leaves = [node for node in root.below() if not node.children]
+    leaves = [node for node in root.walk_below() if not node.children]
     return max(leaves, key=lambda node: node.score, default=root)
 
 
@@ -143,7 +143,7 @@ def back_up(node: Node) -> None:
 
 def rebuild(root: Node, expanded: Sequence[Node]) -> None:
     """Compute all Q and N from the scores, which a judge may have changed; `expanded` is in order of expansion."""
-    for node in root.below():
+    for node in root.walk_below():
         node.q, node.visits = node.score, 1
     root.q, root.visits = 0.0, 1
     for node in expanded:
@@ -152,7 +152,7 @@ def rebuild(root: Node, expanded: Sequence[Node]) -> None:
 
 def list_elites(root: Node, parent: Node) -> list[Node]:
     """The ten nodes with the best scores without the parent, the best first; among equals the earlier one."""
-    return sorted((n for n in root.below() if n is not parent), key=lambda n: -n.score)[:ELITES]
+    return sorted((n for n in root.walk_below() if n is not parent), key=lambda n: -n.score)[:ELITES]
 
 
 def get_age(node: Node) -> tuple[int, int]:

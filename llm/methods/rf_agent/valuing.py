@@ -31,7 +31,7 @@ class ByMetric:
 
     def score(self, root: Node, iteration: int, outcomes: Sequence[Outcome]) -> Part:
         """Asks no judge. Raises MethodError where a node has no task score."""
-        for node in root.below():
+        for node in root.walk_below():
             if node.trained.rts is None:
                 raise MethodError(explain_missing_score(node.id, "use RF-Agent with a judge"))
             node.score, node.verdicts = node.trained.rts, [format_score(node.trained)]
@@ -39,7 +39,7 @@ class ByMetric:
 
     def winner(self, root: Node) -> str:
         """The one with the highest RTS."""
-        return max(root.below(), key=lambda node: node.score).id
+        return max(root.walk_below(), key=lambda node: node.score).id
 
 
 @dataclass
@@ -66,7 +66,7 @@ class ByJudge:
                 self.incumbent = best
             self.seen += list_comparisons(pick, pick.list_seen(seen))
             self.add_verdicts(root, iteration, pick.list_seen(seen), pick)
-        nodes = list(root.below())
+        nodes = list(root.walk_below())
         strengths = bradley_terry(self.seen, names=[node.id for node in nodes])
         for node in nodes:
             node.score = strengths[node.id].value
@@ -74,7 +74,7 @@ class ByJudge:
     def add_verdicts(self, root: Node, iteration: int, seen: Sequence[str], pick: Pick) -> None:
         """What the prompts say about a node: how it fared in each round in which it was seen."""
         others = len(seen) - 1
-        for node in root.below():
+        for node in root.walk_below():
             if node.id not in seen:
                 continue
             place = {pick.best: "best", pick.worst: "worst"}.get(node.id, "neither best nor worst")

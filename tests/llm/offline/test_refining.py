@@ -66,7 +66,7 @@ def test_it_knows_what_components_of_another_author_are_about():
     assert find_meaning(program, "ahead", quantities).name == "forward_speed"
     assert find_meaning(program, "posture", quantities).name == "upright"
     assert find_meaning(program, "effort", quantities).name == "effort"
-    assert search.goals() == ["ahead"] and search.others() == ["posture", "effort"]
+    assert search.goals() == ["ahead"] and search.list_others() == ["posture", "effort"]
 
 
 def test_a_jitter_moves_numbers_a_little():

@@ -123,9 +123,9 @@ def test_rebuilding_gives_what_the_backups_gave():
     root, a, b, c, d, e = family()
     node("f", 9.0, d)
     tree.back_up(d)
-    before = [(n.id, n.q, n.visits) for n in root.below()]
+    before = [(n.id, n.q, n.visits) for n in root.walk_below()]
     tree.rebuild(root, [root, b, d])
-    assert [(n.id, n.q, n.visits) for n in root.below()] == before
+    assert [(n.id, n.q, n.visits) for n in root.walk_below()] == before
     e.score = 20.0
     tree.rebuild(root, [root, b, d])
     assert b.q == pytest.approx(0.3 * (0.3 * 4.0 + 0.7 * 20.0) + 0.7 * 20.0)

@@ -26,7 +26,7 @@ def grown(root, *outcomes):
     for o in outcomes:
         if o.ok:
             root.children.append(Node(o, parent=root))
-    return {node.id: node for node in root.below()}
+    return {node.id: node for node in root.walk_below()}
 
 
 def test_two_rounds_are_one_scale_by_the_incumbent():

@@ -28,7 +28,7 @@ def tick_and_rest(watch: PollSchedule) -> None:
     """Run a tick and set the time of the next. A database that does not answer is asked again."""
     try:
         reaper.tick()
-        watch.rest(reaper.seconds_to_next())
+        watch.rest(reaper.count_seconds_to_next())
     except (OperationalError, InterfaceError) as error:
         log.warning("the database did not answer: %s", error)
 
