@@ -92,12 +92,12 @@ def test_every_state_has_its_words_and_controls(staff):
     assert "Training stopped" in text and ">stopped<" in text
 
 
-@pytest.mark.parametrize("kind, number, words", [("Write", 1, "Write of round 1"), ("Choose", None, "Choose")])
+@pytest.mark.parametrize("kind, number, words", [("Write", 1, "writing in round 1"), ("Choose", None, "picking")])
 def test_a_step_that_failed_is_named_though_its_round_has_no_rows(staff, kind, number, words):
     row = fake_workers.create_experiment(status="failed", error="The disk is full.")
     payload = {"iteration": number} if number else {}
     row.requests.create(step=0, kind=kind, fingerprint="f", payload=payload, status="failed")
-    assert f"It stopped at {words}.</strong> The disk is full." in html(staff.get(page("experiment", row)))
+    assert f"It stopped while {words}.</strong> The disk is full." in html(staff.get(page("experiment", row)))
 
 
 def test_an_endpoint_that_failed_is_one_step_from_its_test(staff):

@@ -42,8 +42,10 @@ def test_pages_show_what_was_kept(tried, client):
     assert "5050" in shown and "5049" in shown
     client.force_login(bench_rows.create_staff())
     public_id = first.iteration.experiment.public_id
-    assert "5050" in client.get(reverse("bench:experiment", args=[public_id])).content.decode()
-    assert "5050" in client.get(reverse("bench:candidate", args=[public_id, first.key])).content.decode()
+    experiment = client.get(reverse("bench:experiment", args=[public_id])).content.decode()
+    assert "5050" in experiment and "Score best 1.00" in experiment and "RTS" not in experiment
+    page = client.get(reverse("bench:candidate", args=[public_id, first.key])).content.decode()
+    assert "5050" in page and "<h2>Answer</h2>" in page and "<dd>Tested</dd>" in page
 
 
 def test_a_vote_keeps_it_too(tried):

@@ -94,7 +94,7 @@ def test_answers_are_chosen_in_the_admin(client, problem, two_answers):
     add = reverse("admin:votes_poll_add")
     html = client.get(add, {"kind": "answers"}).content.decode()
     assert "You read two answers" in html
-    assert "winner of sentinel_experiment two (3D scaling, sum)" in html.replace("3D Scaling", "3D scaling")
+    assert "sentinel_experiment two (3D scaling, sum, seed" in html.replace("3D Scaling", "3D scaling")
     fields = {
         **{"title": "W", "contact": "a@example.org", "question": "Which?", "instructions": "Read."},
         **{"evaluators_wanted": 20, "alpha": "0.05", "correction": "holm", "consent_text": "Free."},

@@ -103,7 +103,7 @@ def admin_form(first, second, **values):
 def test_setting_up_in_the_admin(staff):
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
     add = reverse("admin:votes_poll_add")
-    assert "winner of sentinel_experiment ICPL 1 (ICPL, Ant)" in staff.get(add).content.decode()
+    assert "sentinel_experiment ICPL 1 (ICPL, Ant, seed 987654321)" in staff.get(add).content.decode()
     html = staff.post(add, admin_form(first, second, alpha="3")).content.decode()
     assert "less than or equal to 0.2" in html and not Poll.objects.exists()
     response = staff.post(add, admin_form(first, second))

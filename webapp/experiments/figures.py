@@ -85,8 +85,8 @@ def make_sums_chart(sessions: Sequence[Mapping[str, Any]]) -> Chart:
     return Chart("sums", title, "true sum", "learned sum, before it learned", series, x_range)
 
 
-def make_rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int) -> Chart:
-    """Reward task score of each of `n` rounds, as (number, scores of its candidates): best, mean, and best so far."""
+def make_rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int, score: str = "RTS") -> Chart:
+    """The scores of `n` rounds, as (number, scores of its candidates): best, mean, best so far; `score` names them."""
     numbers = tuple(float(number) for number, scores in rounds if scores)
     scored = [scores for _, scores in rounds if scores]
     best = tuple(max(scores) for scores in scored)
@@ -95,9 +95,8 @@ def make_rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]]
         Series("mean of the round", numbers, tuple(sum(scores) / len(scores) for scores in scored)),
         Series("best so far", numbers, tuple(max(best[: i + 1]) for i in range(len(best)))),
     )
-    return Chart(
-        "rounds", "Reward task score by round", "round", f"RTS ({shorten_metric(metric)})", series, (1, max(2, n)), True
-    )
+    y_label = f"{score} ({shorten_metric(metric)})"
+    return Chart("rounds", f"{score[0].upper()}{score[1:]} by round", "round", y_label, series, (1, max(2, n)), True)
 
 
 def read_rounds_chart(experiment: Experiment) -> Chart:
@@ -108,7 +107,8 @@ def read_rounds_chart(experiment: Experiment) -> Chart:
     for number, rts in rows.values_list("iteration__number", "rts"):
         if (score := drop_infinite(rts)) is not None:
             scores[number].append(score)
-    return make_rounds_chart(experiment.task_info.metric or "", list(scores.items()), experiment.rounds)
+    metric = experiment.task_info.metric or ""
+    return make_rounds_chart(metric, list(scores.items()), experiment.rounds, experiment.medium.score)
 
 
 def shorten_metric(metric: str) -> str:

@@ -30,6 +30,10 @@ class Medium:
     """What happens to one candidate."""
     tried: str
     """What is said of a candidate after its end."""
+    score: str
+    """What the score of a candidate is called, in experimenters' words."""
+    source: str
+    """What a candidate's text is called."""
     unscored: str
     """What a task without scores lacks."""
     waiting_phase: str

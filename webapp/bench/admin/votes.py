@@ -33,7 +33,7 @@ def list_winners() -> list[tuple[str, Any]]:
 
 def _describe_winner(candidate: Candidate) -> str:
     experiment = candidate.iteration.experiment
-    return f"winner of {experiment.name} ({experiment.get_method_display()}, {experiment.task})"
+    return f"{experiment.name} ({experiment.get_method_display()}, {experiment.task}, seed {experiment.seed})"
 
 
 def list_winning_clips() -> QuerySet[Clip]:

@@ -23,7 +23,7 @@ from webapp.comparisons import experiment_results
 from webapp.experiments import figures, held_up, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.job_kinds import list_kinds
-from webapp.experiments.kinds import find_asked_model
+from webapp.experiments.kinds import KINDS, find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
 from webapp.experiments.pair_sessions import asks_people, asks_vision, warn_of_teacher
 from webapp.experiments.resource_use import Usage, sum_usage
@@ -170,7 +170,7 @@ class ExperimentOverview:
     @property
     def chart(self) -> charts.Chart:
         scores = [(row.number, row.scores) for row in self.rounds]
-        return figures.make_rounds_chart(self.metric, scores, self.experiment.rounds)
+        return figures.make_rounds_chart(self.metric, scores, self.experiment.rounds, self.experiment.medium.score)
 
     @cached_property
     def _failed_request(self) -> Request | None:
@@ -178,7 +178,11 @@ class ExperimentOverview:
 
     @property
     def failed_step(self) -> str:
-        return _name_step(self._failed_request) if self._failed_request else "the replay of the method"
+        """Where it stopped, in words."""
+        if not self._failed_request:
+            return "at the replay of the method"
+        number = self._failed_request.payload.get("iteration")
+        return f"while {KINDS[self._failed_request.kind].phase}{f' in round {number}' if number else ''}"
 
     @property
     def failed_models(self) -> list[LanguageModel]:
