@@ -66,8 +66,8 @@ LITTLE_WORDS = (
 ADJECTIVES = (
     "best default detectable different drawn each empty existing extra final finite first flat full general given "
     "initial kept known largest last latest left long made mixed most named new newest next offered old other own "
-    "plain positive possible private public random raw right safe said same seen sent short shorter shown single smallest "
-    "some special temporary typical unknown unused usual visual whole worst wrong"
+    "plain positive possible private public random raw right safe said same seen sent short shorter shown single "
+    "smallest some special temporary typical unknown unused usual visual whole worst wrong"
 )
 """And participles. A method may begin with one: it may be named after a part of its object."""
 NAMES_OF_OTHERS = {
