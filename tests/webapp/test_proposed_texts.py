@@ -35,7 +35,7 @@ def test_every_proposed_text_is_translated_line_by_line_and_fits_its_field(langu
                     field = Item._meta.get_field(name)
                     if isinstance(field, CharField):
                         assert len(gettext(item[name])) <= field.max_length
-        for row in (*proposals.ABOUT_FILMS, *proposals.ABOUT_ANSWERS):
+        for row in (*proposals.ABOUT_FILMS, *proposals.ABOUT_PAIRS, *proposals.ABOUT_ANSWERS):
             assert all(
                 len(gettext(row[name])) <= Question._meta.get_field(name).max_length for name in ("text", "explanation")
             )
@@ -63,6 +63,17 @@ def add(study, questionnaire):
     proposals.propose_questions(study)
     ready_made.add_ready_made(study, questionnaire)
     proposed.propose_texts(study, before)
+
+
+def test_questions_ask_about_pairs_where_every_arm_does(study):
+    study.arms.update(method="prefppo", k=1, n=1)
+    proposals.propose_questions(study)
+    asked = [(row.text, row.answers.splitlines()[0]) for row in study.questions.all()]
+    assert asked[0] == (
+        "What do you do in each set?",
+        "Watch two videos at a time and say which one does it better",
+    )
+    assert not [text for text, _ in asked if "round" in text]
 
 
 def test_texts_are_proposed_in_every_language_that_a_study_offers(study):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 
 from django.utils.translation import gettext, override
 from django.utils.translation import gettext_noop as _
 
-from webapp.studies.models import CompletionCode, Outcome, Question, Study
+from webapp.studies.models import Arm, CompletionCode, Outcome, Question, Study
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 """Letters and digits without those that look alike."""
@@ -34,6 +35,20 @@ ABOUT_FILMS = (
     BEST,
     {"text": _("May you close the page while the robots practise?"), **CLOSING},
 )
+ABOUT_PAIRS = (
+    {
+        "text": _("What do you do in each set?"),
+        "answers": _(
+            "Watch two videos at a time and say which one does it better\n"
+            "Steer a robot with the keyboard\nWrite a computer program"
+        ),
+        "explanation": _(
+            "You watch short videos of a robot that practises, two at a time, and say which one does it better."
+        ),
+    },
+    {**BEST, "text": _("Which one does it better?")},
+    ABOUT_FILMS[-1],
+)
 ABOUT_ANSWERS = (
     {
         "text": _("What do you do in each round?"),
@@ -52,13 +67,20 @@ def propose_questions(study: Study) -> list[Question]:
     """Add questions about what every participant should know; none if the study has questions already."""
     if study.questions.exists():
         return []
-    films = all(arm.medium.filmed for arm in study.arms.all())
+    chosen = _choose_words(list(study.arms.all()))
     with override(study.language):
         rows = [
             Question(study=study, position=number, **{name: gettext(text) for name, text in words.items()})
-            for number, words in enumerate(ABOUT_FILMS if films else ABOUT_ANSWERS)
+            for number, words in enumerate(chosen)
         ]
     return Question.objects.bulk_create(rows)
+
+
+def _choose_words(arms: Sequence[Arm]) -> tuple[dict[str, str], ...]:
+    """The questions that are true of all arms; of several kinds, those about films or answers."""
+    if arms and all(arm.asks_pairs for arm in arms):
+        return ABOUT_PAIRS
+    return ABOUT_FILMS if all(arm.medium.filmed for arm in arms) else ABOUT_ANSWERS
 
 
 def add_question(study: Study) -> Question:
@@ -70,7 +92,7 @@ def add_question(study: Study) -> Question:
 
 def list_words() -> list[str]:
     """Every text of all proposed questions, in English."""
-    return [text for words in (*ABOUT_FILMS, *ABOUT_ANSWERS, EMPTY) for text in words.values()]
+    return [text for words in (*ABOUT_FILMS, *ABOUT_PAIRS, *ABOUT_ANSWERS, EMPTY) for text in words.values()]
 
 
 def propose_codes(study: Study, site: str = "other") -> list[CompletionCode]:
