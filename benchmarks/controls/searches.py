@@ -42,7 +42,7 @@ Check = Callable[[Sequence[str]], Sequence[Verdict]]
 
 def build_check(task: str, states: int) -> Check:
     """The reward check in this process. It runs what the offline writer's rules put together, no model's code."""
-    tried, known = sample_states.collect(task), dict[str, Verdict]()
+    tried, known = sample_states.collect_samples(task), dict[str, Verdict]()
 
     def check(sources: Sequence[str]) -> list[Verdict]:
         for source in sources:

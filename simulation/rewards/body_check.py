@@ -30,7 +30,7 @@ def join_dotted(node: ast.AST) -> str | None:
     return None
 
 
-def kind(node: ast.AST) -> str:
+def name_construct(node: ast.AST) -> str:
     """The usual name of this construct."""
     names = {
         "While": "a while loop", "Try": "try", "With": "with", "Lambda": "a lambda", "Import": "an import",
@@ -43,9 +43,9 @@ def kind(node: ast.AST) -> str:
     return names.get(type(node).__name__, type(node).__name__)
 
 
-def body_problems(function: ast.FunctionDef, arguments: set[str]) -> list[tuple[int, str]]:
+def list_body_problems(function: ast.FunctionDef, arguments: set[str]) -> list[tuple[int, str]]:
     """Everything in the body that is not allowed, as (line, what to change)."""
-    return _Checker(function, arguments).problems()
+    return _Checker(function, arguments).list_problems()
 
 
 class _Checker:
@@ -62,7 +62,7 @@ class _Checker:
         self.loops = 0
         self.returns = False
 
-    def problems(self) -> list[tuple[int, str]]:
+    def list_problems(self) -> list[tuple[int, str]]:
         for statement in self.body:
             self.visit(statement)
         if not self.returns:
@@ -79,12 +79,12 @@ class _Checker:
         if handler is not None:
             handler(node)
         elif isinstance(node, PLAIN_NODES):
-            self.children(node)
+            self.visit_children(node)
         else:
-            self.refuse(f"{kind(node)} is not allowed")
+            self.refuse(f"{name_construct(node)} is not allowed")
         self.line = line
 
-    def children(self, node: ast.AST) -> None:
+    def visit_children(self, node: ast.AST) -> None:
         for child in ast.iter_child_nodes(node):
             self.visit(child)
 
@@ -92,7 +92,7 @@ class _Checker:
         self.returns = True
         if node.value is None or isinstance(node.value, ast.Constant):
             self.refuse("return a pair: the total reward and the dictionary of components")
-        self.children(node)
+        self.visit_children(node)
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -102,29 +102,29 @@ class _Checker:
         self.visit(node.value)
         for target in node.targets:
             if isinstance(target, ast.Subscript) and len(node.targets) == 1:
-                self.element(target)
+                self.check_element(target)
             else:
-                self.target(target)
+                self.check_target(target)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self.visit(node.op)
         self.visit(node.value)
         if isinstance(node.target, ast.Subscript):
-            self.element(node.target)
+            self.check_element(node.target)
         else:
-            self.target(node.target)
+            self.check_target(node.target)
 
-    def target(self, node: ast.expr) -> None:
+    def check_target(self, node: ast.expr) -> None:
         """Check an assignment's target: a name or a tuple of names."""
         if isinstance(node, ast.Name):
             self.visit(node)
         elif isinstance(node, ast.Tuple | ast.List):
             for element in node.elts:
-                self.target(element)
+                self.check_target(element)
         else:
             self.refuse("only names, and elements of local variables one at a time, can be assigned")
 
-    def element(self, node: ast.Subscript) -> None:
+    def check_element(self, node: ast.Subscript) -> None:
         """`x[i]` as the only target of an assignment (contract rewrites it to act on a copy)."""
         if not isinstance(node.value, ast.Name):
             self.refuse("only elements of a local variable can be assigned")
@@ -188,12 +188,12 @@ class _Checker:
             elif len(node.args) > allowed.POSITIONAL.get(rest, len(node.args)):
                 self.refuse(f"{chain} takes {allowed.POSITIONAL[rest]} arguments here")
         elif isinstance(function, ast.Attribute):
-            self.method(function)
+            self.check_method(function)
         elif not isinstance(function, ast.Name):
             self.refuse("only named functions and methods can be called")
         elif function.id not in allowed.BUILTINS and function.id not in allowed.HELPERS or function.id in self.names:
             self.refuse(self.describe_unknown_call(function.id))
-        self.call_arguments(node, chain)
+        self.check_arguments(node, chain)
 
     def describe_unknown_call(self, name: str) -> str:
         if RANDOM.search(name):
@@ -201,7 +201,7 @@ class _Checker:
         close = difflib.get_close_matches(name, allowed.HELPERS, n=1, cutoff=0.75)
         return f"{name}(...) is not an allowed function" + (f"; did you mean {close[0]}?" if close else "")
 
-    def method(self, function: ast.Attribute) -> None:
+    def check_method(self, function: ast.Attribute) -> None:
         name = function.attr
         if name not in allowed.METHODS and not _is_numpy(function.value):
             close = difflib.get_close_matches(name, allowed.METHODS, n=1, cutoff=0.75)
@@ -213,9 +213,9 @@ class _Checker:
                 self.refuse(f"method .{name}() is not allowed" + (f"; did you mean .{close[0]}()?" if close else ""))
         self.visit(function.value)
 
-    def call_arguments(self, node: ast.Call, chain: str | None) -> None:
+    def check_arguments(self, node: ast.Call, chain: str | None) -> None:
         for index, argument in enumerate(node.args):
-            text = _text(argument)
+            text = _read_text(argument)
             if index == 0 and chain == "torch.einsum" and text is not None:
                 if not EINSUM.fullmatch(text.replace(" ", "")):
                     self.refuse("einsum: every operand and the result must start with the same letter, the world")
@@ -227,10 +227,10 @@ class _Checker:
             elif keyword.arg not in allowed.KEYWORDS:
                 self.refuse(f"argument {keyword.arg}= is not allowed")
             else:
-                self.keyword_value(keyword.arg, keyword.value)
+                self.check_keyword(keyword.arg, keyword.value)
 
-    def keyword_value(self, name: str, value: ast.expr) -> None:
-        text = _text(value)
+    def check_keyword(self, name: str, value: ast.expr) -> None:
+        text = _read_text(value)
         if text is None:
             self.visit(value)
         elif text not in allowed.TEXT_VALUES.get(name, ()):
@@ -252,12 +252,12 @@ class _Checker:
             if key is None:
                 self.refuse("** in a dictionary is not allowed")
             else:
-                self.key(key)
+                self.check_name(key)
             self.visit(value)
 
-    def key(self, node: ast.expr) -> None:
+    def check_name(self, node: ast.expr) -> None:
         """A component's name."""
-        text = _text(node)
+        text = _read_text(node)
         if text is None:
             self.refuse("names of components must be plain texts in quotes")
         elif not allowed.COMPONENT_NAME.fullmatch(text):
@@ -265,28 +265,28 @@ class _Checker:
 
     def visit_Subscript(self, node: ast.Subscript) -> None:
         self.visit(node.value)
-        if _text(node.slice) is not None:
-            self.key(node.slice)
+        if _read_text(node.slice) is not None:
+            self.check_name(node.slice)
         else:
             self.visit(node.slice)
         if isinstance(node.ctx, ast.Del):
             self.refuse("del is not allowed")
 
     def visit_For(self, node: ast.For) -> None:
-        self.target(node.target)
-        self.loop(node.iter, [*node.body, *node.orelse])
+        self.check_target(node.target)
+        self.visit_loop(node.iter, [*node.body, *node.orelse])
 
     def visit_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.DictComp) -> None:
         if len(node.generators) > 1 or node.generators[0].is_async:
             self.refuse("a comprehension can have one for only")
         generator = node.generators[0]
-        self.target(generator.target)
+        self.check_target(generator.target)
         results = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        self.loop(generator.iter, [*generator.ifs, *results])
+        self.visit_loop(generator.iter, [*generator.ifs, *results])
 
     visit_GeneratorExp = visit_DictComp = visit_ListComp
 
-    def loop(self, iterated: ast.expr, body: list[ast.AST]) -> None:
+    def visit_loop(self, iterated: ast.expr, body: list[ast.AST]) -> None:
         self.visit(iterated)
         self.loops += 1
         if self.loops > allowed.MAX_LOOP_NESTING:
@@ -300,6 +300,6 @@ def _is_numpy(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id in ("np", "numpy")
 
 
-def _text(node: ast.AST) -> str | None:
+def _read_text(node: ast.AST) -> str | None:
     """The text of a constant; None for everything else."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

@@ -36,7 +36,7 @@ def _bound_length(length: int) -> None:
         raise ValueError(f"a list may have {allowed.MAX_LENGTH} elements at most: use tensors")
 
 
-def comparable(value: Any) -> Any:
+def guard_operand(value: Any) -> Any:
     """The operand of a comparison as it is. Raises TypeError on lists within lists."""
     if isinstance(value, NESTED):
         _require_flat(value.values() if isinstance(value, dict) else value)
@@ -51,7 +51,7 @@ def _require_flat(values: Iterable[Any]) -> None:
 def item(container: Any, index: Any) -> Any:
     """`container[index]`; keys of dictionaries are texts or whole numbers."""
     if isinstance(container, dict):
-        return container[key(index)]
+        return container[require_key(index)]
     count(index)
     return container[index]
 
@@ -76,7 +76,7 @@ def call_counting(function: Callable[..., Any], *arguments: Any, **keywords: Any
     return function(*arguments, **keywords)
 
 
-def key(value: Any) -> Any:
+def require_key(value: Any) -> Any:
     """The key of a dictionary as it is. Raises TypeError unless it is a text or a whole number."""
     if not isinstance(value, str | int):
         raise TypeError("the key of a dictionary is a text or a whole number")
@@ -85,7 +85,7 @@ def key(value: Any) -> Any:
 
 def get(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a dictionary's `get`."""
-    return function(*map(key, arguments[:1]), *arguments[1:])
+    return function(*map(require_key, arguments[:1]), *arguments[1:])
 
 
 def call_listing(function: Callable[..., Any], *arguments: Any) -> list[Any]:
@@ -93,7 +93,7 @@ def call_listing(function: Callable[..., Any], *arguments: Any) -> list[Any]:
     return builtins.list(function(*arguments))
 
 
-def _elements(values: Any) -> list[Any]:
+def _list_elements(values: Any) -> list[Any]:
     """The elements, at most MAX_LENGTH; of a tensor, at most MAX_ITERATIONS rows."""
     if isinstance(values, Tensor) and len(values) > allowed.MAX_ITERATIONS:
         raise ValueError("this goes through the worlds one by one: use batched tensor operations")
@@ -104,7 +104,7 @@ def _elements(values: Any) -> list[Any]:
 
 def _list_compared(values: tuple[Any, ...]) -> list[Any]:
     """What `max` or `min` compare: the arguments, or the elements of the only one."""
-    found = _elements(values[0]) if len(values) == 1 else builtins.list(values)
+    found = _list_elements(values[0]) if len(values) == 1 else builtins.list(values)
     _require_flat(found)
     return found
 
@@ -121,19 +121,19 @@ def smallest(*values: Any, **keywords: Any) -> Any:
 
 def total(values: Any, start: Any = 0) -> Any:
     """`sum`."""
-    found = _elements(values)
+    found = _list_elements(values)
     _require_flat([start, *found])
     return builtins.sum(found, start)
 
 
 def as_list(values: Any = ()) -> list[Any]:
     """`list`."""
-    return _elements(values)
+    return _list_elements(values)
 
 
 def as_tuple(values: Any = ()) -> tuple[Any, ...]:
     """`tuple`."""
-    return builtins.tuple(_elements(values))
+    return builtins.tuple(_list_elements(values))
 
 
 BUILTINS: dict[str, Any] = {"max": largest, "min": smallest, "sum": total, "list": as_list, "tuple": as_tuple}

@@ -104,7 +104,7 @@ def compile_reward(source: str, task: str) -> RewardFunction:
     """
     function = parse(source, task)
     module = ast.fix_missing_locations(ast.Module(body=[_Guard().visit(function)], type_ignores=[]))
-    scope = _scope()
+    scope = _make_scope()
     try:
         exec(compile(module, FILENAME, "exec", dont_inherit=True), scope)  # defines the function, runs nothing of it
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -140,7 +140,7 @@ class _Guard(ast.NodeTransformer):
         target = node.targets[0]
         if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
             return node  # a name, or a tuple of names: the allow-list knows no others
-        value = _call("__put", target.value, _index(target.slice), node.value)
+        value = _call("__put", target.value, _convert_index(target.slice), node.value)
         return ast.copy_location(ast.Assign([ast.Name(target.value.id, ast.Store())], value), node)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -160,7 +160,7 @@ class _Guard(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.ctx, ast.Store) or not any(isinstance(part, ast.Name) for part in ast.walk(node.slice)):
             return node
-        return ast.copy_location(_call("__item", node.value, _index(node.slice)), node)
+        return ast.copy_location(_call("__item", node.value, _convert_index(node.slice)), node)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.DictComp:
         self.generic_visit(node)
@@ -194,10 +194,10 @@ def _guard_operand(node: ast.expr) -> ast.expr:
     return node if isinstance(node, ast.Constant) else ast.copy_location(_call("__comparable", node), node)
 
 
-def _index(node: ast.expr) -> ast.expr:
+def _convert_index(node: ast.expr) -> ast.expr:
     """The index in brackets as an argument: `:` becomes a slice object."""
     if isinstance(node, ast.Tuple):
-        return ast.copy_location(ast.Tuple([_index(element) for element in node.elts], ast.Load()), node)
+        return ast.copy_location(ast.Tuple([_convert_index(element) for element in node.elts], ast.Load()), node)
     if isinstance(node, ast.Slice):
         none = ast.Constant(None)
         return ast.copy_location(_call("__slice", node.lower or none, node.upper or none, node.step or none), node)
@@ -229,7 +229,7 @@ def _stop_call(number: int, frame: FrameType | None) -> None:
     raise _TooSlow
 
 
-def _scope() -> dict[str, Any]:
+def _make_scope() -> dict[str, Any]:
     """The globals of a compiled reward: stand-ins, guards, helpers and a few builtins."""
     return {
         "__builtins__": {name: getattr(builtins, name) for name in allowed.BUILTINS}
@@ -267,7 +267,7 @@ def _validate(result: Any, world_input: Tensor) -> tuple[Tensor, dict[str, Tenso
             named_so = repr(name[: allowed.MAX_NAME]) if isinstance(name, str) else _describe(name)
             raise RewardFailure(f"a component cannot be named {named_so}: choose another name")
         named[name] = value
-    checked = {name: _column(name, value, world_input) for name, value in named.items()}
+    checked = {name: _check_column(name, value, world_input) for name, value in named.items()}
     sum_of_all = torch.stack(tuple(checked.values())).sum().item()  # one test of all, in the usual case
     if not math.isfinite(sum_of_all) and not all(column.isfinite().all() for column in checked.values()):
         raise RewardFailure(_describe_non_finite(checked))
@@ -279,7 +279,7 @@ def _is_component_name(name: str) -> bool:
     return allowed.COMPONENT_NAME.fullmatch(name) is not None and name not in allowed.RESERVED_COMPONENTS
 
 
-def _column(name: str, value: Any, world_input: Tensor) -> Tensor:
+def _check_column(name: str, value: Any, world_input: Tensor) -> Tensor:
     """The value as (n,) float32. Raises RewardFailure with the reason where it is not one."""
     worlds = len(world_input)
     what = "the total" if name == "total" else f"component {name!r}"

@@ -22,7 +22,7 @@ from torch import Tensor
 from simulation import catalog
 from simulation.mujoco_models import ModelError
 from simulation.rewards import contract, sample_states, sandbox
-from simulation.rewards.parsing import Refused, parse, statements_without_effect
+from simulation.rewards.parsing import Refused, list_statements_without_effect, parse
 from simulation.rewards.sample_states import Sample
 from simulation.rewards.verdict import Verdict
 
@@ -45,7 +45,7 @@ def main() -> None:
     torch.set_num_threads(1)
     request = json.load(sys.stdin)
     try:
-        tried = sample_states.collect(request["task"])
+        tried = sample_states.collect_samples(request["task"])
     except ModelError as error:
         raise SystemExit(str(error)) from None
     task, timeout, states = (request[name] for name in ("task", "timeout", "states"))
@@ -63,7 +63,7 @@ def _judge_in_child(task: str, source: str, tried: list[Sample], timeout: float,
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(task, source, tried, writing, states)
+        _run_child(task, source, tried, writing, states)
     os.close(writing)
     answer, in_time = _read(reading, time.monotonic() + timeout)
     os.close(reading)
@@ -75,7 +75,7 @@ def _judge_in_child(task: str, source: str, tried: list[Sample], timeout: float,
     return _decode(answer, status)
 
 
-def _child(task: str, source: str, tried: list[Sample], writing: int, states: int) -> None:
+def _run_child(task: str, source: str, tried: list[Sample], writing: int, states: int) -> None:
     """The child's work; never returns. It keeps one open file: the pipe to its parent."""
     _die_with_parent()
     null = os.open(os.devnull, os.O_RDWR)
@@ -144,7 +144,7 @@ def judge(task: str, source: str, tried: list[Sample], states: int) -> Verdict:
             "limits",
             f"one call for {states} states, as in training, takes {whole_seconds:.1f} s: make it cheaper",
         )
-    return Verdict(True, "done", notes=statements_without_effect(parse(source, task), source))
+    return Verdict(True, "done", notes=list_statements_without_effect(parse(source, task), source))
 
 
 def _run(reward: contract.RewardFunction, sample: Sample) -> tuple[Tensor, dict[str, Tensor]]:
@@ -176,7 +176,7 @@ def _require_independence(reward: contract.RewardFunction, sample: Sample, per_w
     every = torch.randperm(sample_states.WORLDS, generator=torch.Generator().manual_seed(2))
     for index in (every, every[: sample_states.WORLDS // 2], *every[:PAIRED].view(-1, 2)):
         try:
-            other, others = reward(sample_states.rows(sample.inputs, per_world, index))
+            other, others = reward(sample_states.select_worlds(sample.inputs, per_world, index))
         except contract.RewardFailure as failure:
             raise contract.RewardFailure(f"{failure} (with {len(index)} worlds)", failure.stage) from None
         for name, value in {**components, "total": total}.items():
@@ -196,7 +196,7 @@ def _time_at_training_size(reward: contract.RewardFunction, sample: Sample, per_
     expected, _ = reward(sample.inputs)
     copies = torch.arange(states) % sample_states.WORLDS
     read = {name: sample.inputs[name] for name in {*reward.arguments, reward.world_input}}
-    inputs = sample_states.rows(read, per_world, copies)
+    inputs = sample_states.select_worlds(read, per_world, copies)
     started = time.process_time()
     try:
         total, _ = reward(inputs)

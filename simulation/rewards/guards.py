@@ -73,7 +73,7 @@ def put(target: Any, index: Any, value: Any) -> Any:
         container_guards.count(value)
         target = target.clone()
     elif isinstance(target, dict):
-        index = container_guards.key(index)
+        index = container_guards.require_key(index)
     target[index] = value
     return target
 
@@ -93,23 +93,23 @@ def call_allocating(function: Any, *arguments: Any, **keywords: Any) -> Any:
         raise ValueError("arange takes whole numbers here: scale its result instead")
     tensors = [value for value in (*values, getattr(function, "__self__", None)) if isinstance(value, Tensor)]
     largest = max((tensor.numel() for tensor in tensors), default=1)
-    factor = 1 if name.startswith("new_") or (name == "expand" and _complete(arguments)) else max(1, largest)
-    if math.prod(_sizes(values)) * factor > allowed.MAX_ELEMENTS:
+    factor = 1 if name.startswith("new_") or (name == "expand" and _is_complete(arguments)) else max(1, largest)
+    if math.prod(_list_sizes(values)) * factor > allowed.MAX_ELEMENTS:
         raise ValueError(f"{name} would allocate more than {allowed.MAX_ELEMENTS} elements")
     return function(*arguments, **keywords)
 
 
-def _complete(sizes: tuple[Any, ...]) -> bool:
+def _is_complete(sizes: tuple[Any, ...]) -> bool:
     """Whether these sizes leave none to the tensor, as -1 would."""
     flat = sizes[0] if len(sizes) == 1 and isinstance(sizes[0], tuple | list) else sizes
     return len(flat) > 0 and all(isinstance(size, int) and size >= 0 for size in flat)
 
 
-def _sizes(values: Any) -> Iterator[int]:
+def _list_sizes(values: Any) -> Iterator[int]:
     """Every whole number in these values, tuples and small integer tensors, as a factor."""
     for value in values:
         if isinstance(value, tuple | list):
-            yield from _sizes(value)
+            yield from _list_sizes(value)
         elif isinstance(value, int):
             yield max(1, abs(value))
         elif isinstance(value, Tensor) and not value.is_floating_point() and value.numel() > 0:
@@ -124,9 +124,9 @@ GUARDS = {
     "__sized": call_allocating,
     "__slice": slice,
     "__add": container_guards.add,
-    "__comparable": container_guards.comparable,
+    "__comparable": container_guards.guard_operand,
     "__item": container_guards.item,
-    "__key": container_guards.key,
+    "__key": container_guards.require_key,
     "__get": container_guards.get,
     "__counted": container_guards.call_counting,
     "__listed": container_guards.call_listing,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from simulation import catalog
 from simulation.rewards import allowed
-from simulation.rewards.body_check import body_problems, join_dotted, kind
+from simulation.rewards.body_check import join_dotted, list_body_problems, name_construct
 from simulation.rewards.verdict import shorten
 
 FUNCTION_NAME = "compute_reward"
@@ -34,19 +34,19 @@ def parse(source: str, task: str) -> ast.FunctionDef:
 
     Its arguments are reward inputs of the task. Raises Refused with every problem found (five at most), by line.
     """
-    tree = _tree(source)
+    tree = _parse_tree(source)
     function = _find_only_function(tree)
     inputs = catalog.get_task(task).inputs
-    problems = [*_signature_problems(function, inputs)]
+    problems = [*_list_signature_problems(function, inputs)]
     arguments = {argument.arg for argument in function.args.args}
     function.body = [s for s in map(_simplify, _drop_docstrings(function.body)) if not _is_import(s)]
-    problems += body_problems(function, arguments)
+    problems += list_body_problems(function, arguments)
     if problems:
         raise Refused("allow-list", _list_problems(problems, source))
     return function
 
 
-def statements_without_effect(function: ast.FunctionDef, source: str) -> tuple[str, ...]:
+def list_statements_without_effect(function: ast.FunctionDef, source: str) -> tuple[str, ...]:
     """Each expression whose value is not used, with its line, five at most: a lone name, or a term added to nothing.
 
     Of all calls that a reward may make only `append` changes something.
@@ -61,7 +61,7 @@ def _is_text_or_append(value: ast.expr) -> bool:
     return isinstance(value, ast.Constant)
 
 
-def _tree(source: str) -> ast.Module:
+def _parse_tree(source: str) -> ast.Module:
     if len(source) > allowed.MAX_SOURCE:
         raise Refused("parse", f"the source has {len(source)} characters; {allowed.MAX_SOURCE} are allowed")
     try:
@@ -103,7 +103,7 @@ def _find_only_function(tree: ast.Module) -> ast.FunctionDef:
 def _describe_outside(statement: ast.stmt) -> str:
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return f"this import is not allowed: only torch and math are available [{ast.unparse(statement)[:120]}]"
-    what = f"the function {statement.name}" if isinstance(statement, ast.FunctionDef) else kind(statement)
+    what = f"the function {statement.name}" if isinstance(statement, ast.FunctionDef) else name_construct(statement)
     return f"only one function, {FUNCTION_NAME}, is allowed, found {what}: move what it does into {FUNCTION_NAME}"
 
 
@@ -147,7 +147,7 @@ class _Simplify(ast.NodeTransformer):
         return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
 
 
-def _signature_problems(function: ast.FunctionDef, inputs: Iterable[str]) -> Iterator[tuple[int, str]]:
+def _list_signature_problems(function: ast.FunctionDef, inputs: Iterable[str]) -> Iterator[tuple[int, str]]:
     names, line = list(inputs), function.lineno
     arguments = function.args
     for decorator in function.decorator_list:

@@ -30,7 +30,7 @@ class Sample:
     inputs: Inputs
 
 
-def collect(task: str) -> list[Sample]:
+def collect_samples(task: str) -> list[Sample]:
     """Inputs of the task at several steps of random, held, full and no actions; then perturbed; then extreme.
 
     Nothing is reset in between: robots that have fallen stay so.
@@ -106,6 +106,6 @@ def _as_long(moved: Tensor, value: Tensor) -> Tensor:
     return moved / moved_lengths.clamp(min=1e-6)
 
 
-def rows(inputs: Mapping[str, Tensor | float], per_world: set[str], index: Tensor) -> Inputs:
+def select_worlds(inputs: Mapping[str, Tensor | float], per_world: set[str], index: Tensor) -> Inputs:
     """The inputs of the worlds `index` only, in that order."""
     return {n: v[index] if n in per_world and isinstance(v, Tensor) else v for n, v in inputs.items()}

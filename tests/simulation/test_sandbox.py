@@ -108,7 +108,7 @@ def test_a_wall_clock_ends_a_check():
 
 
 def test_extreme_states_are_named_in_the_reason():
-    samples = sample_states.collect("Cartpole")
+    samples = sample_states.collect_samples("Cartpole")
     fastest = [sample.inputs["dof_vel"][:, 0].max().item() for sample in samples]
     factor = 60.0 / max(fastest[:-3])  # exp(60) is finite in float32, exp(89) is not
     assert factor * max(fastest[-3:]) > 89.0
@@ -119,7 +119,7 @@ def test_extreme_states_are_named_in_the_reason():
 
 
 def test_samples_are_plausible():
-    tried = sample_states.collect("Ant")
+    tried = sample_states.collect_samples("Ant")
     assert {sample.kind.split()[0] for sample in tried} == {"states", "slightly", "extreme"}
     for sample in tried:
         values = sample.inputs
