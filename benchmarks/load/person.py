@@ -24,7 +24,7 @@ BALLOT = re.compile(r'<form id="ballot".*?</form>', re.DOTALL)
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 LETTER = re.compile(r'data-letter="(\w)"')
 MEDIUM = re.compile(r'"(/clip/[\w-]+/(?:poster/)?)"')
-STATIC = re.compile(r'(?:src|href)="(/(?:static|words)/[^"]+)"')
+STATIC = re.compile(r'(?:src|href)="(/(?:static|words|scripts)/[^"]+)"')
 WATCHED = '{"load_ms": 400, "decide_ms": 9000, "plays": 3, "enough": 1}'
 TELL_SECONDS = 30.0
 """How often a page tells how its videos are watched."""

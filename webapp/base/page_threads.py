@@ -37,6 +37,7 @@ PREFIXES = {
     "/pair/": CLIPS,
     "/static/": FILES,
     "/words/": FILES,
+    "/scripts/": FILES,
     "/health/": VOTES,
     "/metrics": STAFF,
     "/bench/": STAFF,

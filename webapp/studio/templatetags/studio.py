@@ -18,7 +18,7 @@ from webapp.problems.media import films
 from webapp.problems.medium import Medium
 from webapp.studies.models import Study
 from webapp.studies.texts.localizing import Owner, find_language, normalize
-from webapp.studio import page_language
+from webapp.studio import page_language, scripts
 
 register = template.Library()
 
@@ -37,6 +37,11 @@ def icon(name: str) -> SafeString:
 def words_address() -> str:
     """The address of the scripts' words in the page's language."""
     return page_language.find_words_address(translation.get_language() or settings.LANGUAGE_CODE)
+
+
+@register.simple_tag
+def scripts_address(bundle: str) -> str:
+    return scripts.find_address(bundle)
 
 
 @register.simple_tag(takes_context=True)

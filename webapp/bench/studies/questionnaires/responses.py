@@ -118,11 +118,12 @@ def _draw(one: Distribution) -> Chart:
     )
 
 
-def _list_people(study: Study, questionnaires: list[Questionnaire]) -> list[tuple[Participant, list[int]]]:
+def _list_people(study: Study, questionnaires: list[Questionnaire]) -> list[tuple[Participant, list[tuple[str, int]]]]:
     """Participants who have begun, with how often each has answered each questionnaire."""
     counts = Counter(find_responses(study).values_list("participant", "questionnaire"))
     people = study.participants.exclude_pilots().exclude(consented_at=None).filter(deleted_at=None).order_by("label")
-    return [(person, [counts[person.pk, row.pk] for row in questionnaires]) for person in people]
+    named = [(row.pk, f"{row.title}, {describe_moment(row)}") for row in questionnaires]
+    return [(person, [(name, counts[person.pk, pk]) for pk, name in named]) for person in people]
 
 
 @require_safe
