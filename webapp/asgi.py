@@ -18,6 +18,7 @@ from webapp.base.page_threads import make_application  # noqa: E402  (needs the 
 
 http = make_application()
 
+import webapp.urls  # noqa: E402, F401  (loads all views, so that the first page does not wait for them)
 from webapp.live.consumers import BenchConsumer, StudioConsumer  # noqa: E402  (needs the apps loaded)
 from webapp.live.origins import OwnOriginOnly  # noqa: E402
 

@@ -47,6 +47,8 @@ IDLE_SECONDS = 60.0
 LOG_BYTES = 10_000_000
 """A longer log is renamed at the next start."""
 CONNECT_SECONDS = 0.2
+SITE_FIRST_SECONDS = 15.0
+"""How long the others wait for the site at most."""
 OPEN_FILES = 65_536
 """Each open page is a file of the web process; the usual limit is 1 024."""
 WORKERS = {"train": "train", "film-1": "film", "film-2": "film", "llm-1": "llm", "llm-2": "llm"}
@@ -243,12 +245,15 @@ def wait_for_signal(pipe: int, seconds: float) -> None:
 
 
 def run(children: list[Program], host: str, port: int, stop: list[int]) -> None:
-    """Keep the programs running until a signal comes."""
+    """Keep the programs running until a signal comes. The site starts first: eight programs at once start slowly."""
     logs, pipe = settings.DATA_DIR / "log", open_signal_pipe()
     events, ready = EventPrinter(), False
+    begun = time.monotonic()
     while not stop:
+        site_only = not ready and time.monotonic() - begun < SITE_FIRST_SECONDS
         for program in children:
-            program.restart_if_ended(logs)
+            if program.name == "web" or not site_only:
+                program.restart_if_ended(logs)
         if not ready and is_listening(host, port):
             ready = True
             print_line("Prefine is ready (Ctrl-C stops it)")

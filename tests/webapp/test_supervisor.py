@@ -49,6 +49,11 @@ class Running:
         return next(pid for pid, command in self.children().items() if text in command)
 
 
+def read_start(pid: int) -> int:
+    """When a process started, in ticks since the machine did."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+
+
 def list_below(pid: int) -> dict[int, str]:
     """All processes beneath this one: id -> command line."""
     found: dict[int, str] = {}
@@ -80,6 +85,7 @@ def test_it_restarts_what_dies_stops_in_order_and_puts_a_training_back_without_a
     running: Running, data: Stack
 ) -> None:
     web = running.child("webapp.web_server")
+    assert read_start(web) < read_start(running.child("reaper"))  # the site comes first
     os.kill(web, signal.SIGKILL)
     data.manage("shell", "-v0", "-c", START)
     wait_for(lambda: "web ended (SIGKILL); starting it again" in running.output.read_text(), "a word about it")
@@ -104,6 +110,7 @@ SLEEPERS = """
 import sys
 from webapp import supervisor
 programs = [supervisor.Program(name, ["sleep", "1000"]) for name in ("one", "two")]
+supervisor.SITE_FIRST_SECONDS = 0
 supervisor.list_programs = lambda host, port: programs
 sys.exit(supervisor.main())
 """
