@@ -186,7 +186,7 @@ def test_the_list_shows_the_queues_and_what_runs(staff):
     assert re.search(r"Training</strong> <span>1 running on host</span>", text)
     assert re.search(r"Writing</strong> <span>0 running, 2 queued, the first <time", text)
     assert re.search(r"Filming</strong> <span>idle", text)
-    assert "train 40%, about 2 min left" in text and "half way" in text and "second" in text
+    assert "training 40%, about 2 min left" in text and "half way" in text and "second" in text
 
 
 @pytest.mark.slow
@@ -252,6 +252,13 @@ def test_a_round_that_is_filmed_says_how_many_clips_are_there(staff):
     row.jobs.filter(kind="film").update(status="running", progress={"fraction": 0.0})
     text = html(staff.get(page("experiment", row)))
     assert "Filming 50%, 1 of 2 clips" in text and "Done 0%" not in text
+
+
+def test_waiting_work_is_told_in_words(staff):
+    row = fake_workers.create_experiment()
+    loop.start(row)
+    text = html(staff.get(page("live", row)))
+    assert "<strong>Next step</strong>" in text and "Advance" not in text
 
 
 def test_a_task_shows_its_still_and_its_newest_winner(staff):

@@ -15,6 +15,8 @@ class JobKind:
     """What differs between kinds of jobs."""
 
     name: str
+    title: str
+    """What pages call it."""
     queue: str
     step: str = ""
     """The step of a round that it belongs to: writing, training, filming or asking; empty if to none."""
@@ -42,12 +44,15 @@ class JobKind:
 JOB_KINDS: dict[str, JobKind] = {
     kind.name: kind
     for kind in (
-        JobKind("train", TRAIN, "training", measured=True, promised=True, pausable=True, trains=True),
-        JobKind("write", LLM, "writing", measured=True, promised=True, pausable=True),
-        JobKind("ask", LLM, "asking", measured=True, pausable=True),
-        JobKind("perform", FILM, "training"),
+        JobKind(
+            "train", "training or testing", TRAIN, "training", measured=True, promised=True, pausable=True, trains=True
+        ),
+        JobKind("write", "writing", LLM, "writing", measured=True, promised=True, pausable=True),
+        JobKind("ask", "asking a model", LLM, "asking", measured=True, pausable=True),
+        JobKind("perform", "recording episodes", FILM, "training"),
         JobKind(
             "film",
+            "filming",
             FILM,
             "filming",
             "filming",
@@ -56,9 +61,11 @@ JOB_KINDS: dict[str, JobKind] = {
             promised=True,
             films_clips=True,
         ),
-        JobKind("pairs", FILM, "filming", "filming", answers_request=False, of_session=True),
-        JobKind("answer", LLM, "asking", "asking about pairs", answers_request=False, of_session=True),
-        JobKind("advance", LLM, answers_request=False, repeated=True),
+        JobKind("pairs", "filming pairs", FILM, "filming", "filming", answers_request=False, of_session=True),
+        JobKind(
+            "answer", "answering pairs", LLM, "asking", "asking about pairs", answers_request=False, of_session=True
+        ),
+        JobKind("advance", "next step", LLM, answers_request=False, repeated=True),
     )
 }
 """By the name that rows keep. Where a round has jobs of several kinds, pages show the first of them here."""

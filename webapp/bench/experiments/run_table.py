@@ -203,7 +203,8 @@ def _count_left(job: Any) -> float | None:
 
 def find_running_jobs(experiments: Iterable[int]) -> dict[int, Job]:
     """The running job of each experiment that people wait for, by experiment; `read_at` is now."""
-    running = Job.objects.filter(experiment__in=experiments, status=Job.Status.RUNNING).annotate(read_at=Now())
+    running = Job.objects.filter(experiment__in=experiments, status=Job.Status.RUNNING)
+    running = running.select_related("request").annotate(read_at=Now())
     found: dict[int, Job] = {}
     for job in running.order_by("id"):
         known = found.get(job.experiment_id)

@@ -16,6 +16,7 @@ from webapp import audit
 from webapp.archive.work import KINDS
 from webapp.base.http import HtmxHttpRequest
 from webapp.experiments import provenance, queues, workers
+from webapp.experiments.kinds import name_work
 from webapp.experiments.models import Job, Worker
 from webapp.experiments.protocol import PROTOCOL
 
@@ -70,9 +71,9 @@ class Row:
 def find_tasks() -> dict[str, Task]:
     """What is under way, by machine and process."""
     found = dict[str, Task]()
-    for job in Job.objects.filter(status=Job.Status.RUNNING).select_related("experiment"):
+    for job in Job.objects.filter(status=Job.Status.RUNNING).select_related("experiment", "request"):
         place = reverse("bench:experiment", args=[job.experiment.public_id])
-        text = f"{job.get_kind_display()}, {job.experiment.name or job.experiment}"
+        text = f"{name_work(job)}, {job.experiment.name or job.experiment}"
         found[job.owner.rpartition(":")[0]] = Task(text, place, job.progress.get("fraction"))
     for kind, model in KINDS.items():
         for task in model._default_manager.filter(status=model.Status.RUNNING):

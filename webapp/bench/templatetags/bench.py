@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from webapp.base import charts
 from webapp.base.icons import draw_icon
+from webapp.experiments.kinds import name_work
 from webapp.experiments.models import Candidate, LoopSettings
 from webapp.problems.forms import get_form
 from webapp.problems.forms.form import TriedSource
@@ -21,6 +22,7 @@ from webapp.problems.models import Problem
 from webapp.studies import consent
 
 register = template.Library()
+register.filter("work", name_work)
 Number = float | str | None
 """A number; None where it is unknown; "" where a template looks up a key that a worker has not sent yet."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from webapp.experiments.kind import Judgement, Kind
 from webapp.experiments.kinds import ask, choose, compare, judge, look, perform, rate, run, train, write
-from webapp.experiments.models import LanguageModel, Request
+from webapp.experiments.models import Job, LanguageModel, Request
 
 KINDS: dict[str, Kind] = {
     module.KIND.name: module.KIND for module in (write, train, run, judge, ask, look, compare, choose, perform, rate)
@@ -18,6 +18,11 @@ MODEL_KINDS = tuple(kind.name for kind in KINDS.values() if kind.asks_model)
 """Kinds that a language model may answer."""
 WORST_KINDS = tuple(kind.name for kind in KINDS.values() if kind.judgement and kind.judgement.asks_worst)
 """Judgements of best and worst, which people know as rounds."""
+
+
+def name_work(job: Job) -> str:
+    """What pages call this job. Jobs of one kind train rewards or test answers, which their request knows."""
+    return KINDS[job.request.kind].phase if job.request and job.info.trains else job.info.title
 
 
 def get_judgement(request: Request) -> Judgement:

@@ -74,17 +74,17 @@ class Job(models.Model):
     """
 
     class Kind(models.TextChoices):
-        ADVANCE = "advance"
-        WRITE = "write"
-        ASK = "ask"
+        ADVANCE = "advance", JOB_KINDS["advance"].title
+        WRITE = "write", JOB_KINDS["write"].title
+        ASK = "ask", JOB_KINDS["ask"].title
         """For Ask, Look, and judgements by a model."""
-        TRAIN = "train"
-        FILM = "film"
-        PAIRS = "pairs"
+        TRAIN = "train", JOB_KINDS["train"].title
+        FILM = "film", JOB_KINDS["film"].title
+        PAIRS = "pairs", JOB_KINDS["pairs"].title
         """Films the segments of a session's pairs."""
-        ANSWER = "answer"
+        ANSWER = "answer", JOB_KINDS["answer"].title
         """Has a vision model answer these pairs."""
-        PERFORM = "perform"
+        PERFORM = "perform", JOB_KINDS["perform"].title
         """Records episodes of a policy that another experiment trained; a film job follows."""
 
     class Status(models.TextChoices):
@@ -141,7 +141,7 @@ class Job(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.pk}"
+        return f"{self.get_kind_display()} {self.pk}"
 
     @property
     def queue(self) -> str:
