@@ -159,6 +159,14 @@ def test_the_form_says_which_tasks_have_a_preset() -> None:
         assert len(have) == len(tasks) or title.endswith(f" ({len(have)} of {len(tasks)} tasks)")
 
 
+def test_the_form_lists_the_tasks_of_a_preset_that_not_all_have(admin_client: Client) -> None:
+    page = admin_client.get(NEW).content.decode()
+    listed = page.partition("Which tasks have which preset?")[2].partition("</details>")[0]
+    have = [task for task, _ in list_task_choices("robots") if "quick-sac" in catalog.get_task(task).presets]
+    assert f"<strong>{catalog.PRESETS['quick-sac']}</strong>: {', '.join(have)}</p>" in listed
+    assert f"<strong>{catalog.PRESETS['quick']}</strong>" not in listed
+
+
 def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None:
     paid = {"price_input": 1.0, "price_output": 5.0}
     model = LanguageModel.objects.create(name="M", kind="openai", base_url="http://x.example/v1", model="m", **paid)

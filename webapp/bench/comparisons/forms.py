@@ -51,13 +51,16 @@ def list_method_choices(kind: str) -> list[tuple[str, str]]:
 
 def list_preset_choices() -> list[tuple[str, str]]:
     """Presets of the tasks above; the title says how many tasks have one that not all of them have."""
+    some, every = find_partial_presets(), len(list_robots())
+    titles = {name: f"{catalog.PRESETS[name]} ({len(have)} of {every} tasks)" for name, have in some.items()}
+    return [(name, titles.get(name, title)) for name, title in catalog.PRESETS.items() if some.get(name, True)]
+
+
+def find_partial_presets() -> dict[str, list[str]]:
+    """Preset -> the tasks above that have it, where not all have."""
     tasks = {name: catalog.get_task(name).presets for name in list_robots()}
-    found = []
-    for preset, title in catalog.PRESETS.items():
-        have = [name for name, presets in tasks.items() if preset in presets]
-        if have:
-            found.append((preset, title if len(have) == len(tasks) else f"{title} ({len(have)} of {len(tasks)} tasks)"))
-    return found
+    have = {preset: [name for name, own in tasks.items() if preset in own] for preset in catalog.PRESETS}
+    return {preset: names for preset, names in have.items() if len(names) < len(tasks)}
 
 
 COPIED = (
@@ -223,6 +226,12 @@ class ComparisonForm(forms.ModelForm):
             fields = [self[name] for name in names if name in self.fields]
             found.append((title, fields, any(field.errors or _is_set(field) for field in fields)))
         return found
+
+    @property
+    def partial_presets(self) -> list[tuple[str, list[str]]]:
+        """The titles of presets that only some tasks have, with these tasks."""
+        found = find_partial_presets().items() if self.kind == ROBOTS else ()
+        return [(catalog.PRESETS[name], have) for name, have in found if have]
 
     @property
     def grouped_tasks(self) -> list[tuple[str, list[BoundWidget], bool]]:
