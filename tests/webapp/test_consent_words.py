@@ -37,3 +37,10 @@ def test_a_real_study_names_an_address(contact, reached):
     said = "The contact has no address" in " ".join(opening.find_problems(rows.study(contact=contact)))
     assert said != reached
     assert opening.find_problems(rows.study(contact="who runs this site", demonstration=True)) == []
+
+
+@pytest.mark.django_db
+def test_the_line_below_every_page_is_a_sentence(client):
+    made = rows.study(contact="the person who runs this site")
+    page = client.get(rows.participant(made).get_absolute_url(), headers={"accept-language": "en"}).content.decode()
+    assert "Questions? Write to the person who runs this site." in page
