@@ -168,6 +168,16 @@ def test_where_the_right_answer_is_cannot_be_read_from_the_page(client, study):
     assert len(places) > 1
 
 
+def test_people_are_asked_what_fits_their_arm(client, study):
+    study.questions.filter(position=0).update(asked_of="rounds")
+    study.questions.filter(position=1).update(asked_of="pairs")
+    html = page(client, rows.participant(study))
+    assert "One question" in html and "What do you mark?" in html and "May you leave?" not in html
+    other = rows.participant(study, label="P08")
+    study.questions.filter(position=0).update(asked_of="pairs")
+    assert "Is it clear?" not in page(client, other)
+
+
 def test_scripts_in_questions_are_text(client, person):
     ask(person.study, f"Is {SCRIPT} a question?", f"{SCRIPT}\nno", 2, f"Because {SCRIPT}")
     html = page(client, person) + send(client, person, right=False)

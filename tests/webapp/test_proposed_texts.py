@@ -11,12 +11,12 @@ from tests.webapp import poll_rows, rows
 from tests.webapp.forms import study_form
 from webapp.management import catalogs
 from webapp.problems import media
-from webapp.studies import consent, proposals, starts
+from webapp.studies import consent, duration, proposals, starts
 from webapp.studies.models import Question
 from webapp.studies.models.questionnaires import ITEM_FIELDS, Item
 from webapp.studies.questionnaires import ready_made
 from webapp.studies.texts import proposed
-from webapp.studies.texts.localizing import read_translations
+from webapp.studies.texts.localizing import list_questions, read_translations
 from webapp.studies.texts.registry import list_texts
 from webapp.studio.templatetags.studio import reason
 from webapp.votes import proposals as vote_proposals
@@ -74,6 +74,18 @@ def test_questions_ask_about_pairs_where_every_arm_does(study):
         "Watch two videos at a time and say which one does it better",
     )
     assert not [text for text, _ in asked if "round" in text]
+
+
+def test_where_arms_differ_people_are_asked_about_their_own(study):
+    study.arms.create(name="B", task="Ant", method="prefppo", k=1, n=1, position=2)
+    proposals.propose_questions(study)
+    first, second = study.arms.all()
+    asked = {arm: [row.text for row in list_questions(study, [arm])] for arm in (first, second)}
+    closing = "May you close the page while the robots practise?"
+    assert asked[first] == ["What do you do in each round?", "Which one is the best?", closing]
+    assert asked[second] == ["What do you do in each set?", "Which one does it better?", closing]
+    assert len(list_questions(study, [first, second])) == 5 == study.questions.count()
+    assert duration.count_questions(study) == 3
 
 
 def test_texts_are_proposed_in_every_language_that_a_study_offers(study):

@@ -18,6 +18,12 @@ from django.db.models.functions import Now
 from webapp.experiments import events
 from webapp.studies import assigning, enrolment
 from webapp.studies.models import Participant, Question
+from webapp.studies.texts import localizing
+
+
+def list_questions(participant: Participant) -> list[Question]:
+    """What this person is asked: what fits the arms that they are in."""
+    return localizing.list_questions(participant.study, [place.arm for place in participant.places])
 
 
 def shuffle_answers(participant: Participant, question: Question) -> list[str]:

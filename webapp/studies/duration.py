@@ -16,6 +16,7 @@ from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Run
 from webapp.studies.assigning import PLAN
 from webapp.studies.models import Arm, Study
 from webapp.studies.questionnaires.moments import estimate_minutes
+from webapp.studies.texts.localizing import list_questions
 
 READING_SECONDS = 180
 """Assumed for consent, instructions and the end."""
@@ -111,8 +112,15 @@ def estimate_attention(study: Study, judged: float | None = None) -> float:
     again = max(0, study.experiments_each - len(arms)) * (most[0] if most else 0.0)
     seconds = READING_SECONDS + sum(most) + again
     seconds += PRACTICE_SECONDS if study.practice else 0
-    seconds += QUESTION_SECONDS * study.questions.count()
+    seconds += QUESTION_SECONDS * count_questions(study)
     return seconds / 60 + estimate_minutes(study)
+
+
+def count_questions(study: Study) -> int:
+    """Comprehension questions of the person who is asked most."""
+    arms = list(study.arms.all())
+    sequences = [[arm] for arm in arms] if study.experiments_each == 1 else [arms]
+    return max((len(list_questions(study, sequence)) for sequence in sequences), default=0)
 
 
 def estimate_judging(study: Study, judged: float | None = None) -> list[float]:

@@ -70,17 +70,27 @@ def propose_questions(study: Study) -> list[Question]:
     chosen = _choose_words(list(study.arms.all()))
     with override(study.language):
         rows = [
-            Question(study=study, position=number, **{name: gettext(text) for name, text in words.items()})
-            for number, words in enumerate(chosen)
+            Question(
+                study=study, position=number, asked_of=asked, **{name: gettext(text) for name, text in words.items()}
+            )
+            for number, (asked, words) in enumerate(chosen)
         ]
     return Question.objects.bulk_create(rows)
 
 
-def _choose_words(arms: Sequence[Arm]) -> tuple[dict[str, str], ...]:
-    """The questions that are true of all arms; of several kinds, those about films or answers."""
-    if arms and all(arm.asks_pairs for arm in arms):
-        return ABOUT_PAIRS
-    return ABOUT_FILMS if all(arm.medium.filmed for arm in arms) else ABOUT_ANSWERS
+def _choose_words(arms: Sequence[Arm]) -> list[tuple[str, dict[str, str]]]:
+    """Questions with who is asked them. Where some arms ask about pairs, those that only one kind of arm has are for
+    its people.
+    """
+    rounds = [arm for arm in arms if not arm.asks_pairs]
+    of_rounds = ABOUT_FILMS if all(arm.medium.filmed for arm in rounds) else ABOUT_ANSWERS
+    if len(rounds) == len(arms):
+        return [("", words) for words in of_rounds]
+    if not rounds:
+        return [("", words) for words in ABOUT_PAIRS]
+    own = [("rounds", words) for words in of_rounds if words not in ABOUT_PAIRS]
+    own += [("pairs", words) for words in ABOUT_PAIRS if words not in of_rounds]
+    return own + [("", words) for words in of_rounds if words in ABOUT_PAIRS]
 
 
 def add_question(study: Study) -> Question:

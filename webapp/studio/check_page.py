@@ -12,7 +12,6 @@ from django.utils.translation import ngettext
 
 from webapp.studies.comprehension import find_wrong, hash_questions, read_last_answers, shuffle_answers
 from webapp.studies.models import Participant, Question
-from webapp.studies.texts.localizing import list_questions
 from webapp.studio.words import capitalize, spell_number
 
 
@@ -36,9 +35,10 @@ class ShownQuestion:
     """Answered wrongly in the last attempt."""
 
 
-def make_page_context(participant: Participant, session: Mapping[str, Any]) -> dict[str, Any]:
+def make_page_context(
+    participant: Participant, questions: list[Question], session: Mapping[str, Any]
+) -> dict[str, Any]:
     """The context of the check's page; after a wrong attempt with the mistakes and their explanations."""
-    questions = list_questions(participant.study)
     given = read_last_answers(session, participant)
     left = participant.study.most_attempts - participant.attempts
     return {

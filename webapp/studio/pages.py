@@ -95,7 +95,7 @@ class ClipLike(Protocol):
 ARM_PLACES = Prepared(
     lambda participant: Assignment.objects.select_related("arm", "experiment").filter(participant=participant)
 )
-CHECK_QUESTIONS = Prepared(lambda study: Question.objects.filter(study=study)[:1])
+CHECK_QUESTIONS = Prepared(lambda study: Question.objects.filter(study=study).values_list("asked_of", flat=True))
 NEWEST_ROUND = Prepared(
     lambda experiment: (
         Iteration.objects.filter(experiment=experiment, aside=False)
@@ -160,9 +160,16 @@ def _make_first_steps_page(participant: Participant, experiment: Experiment) -> 
         return Page(
             "practice", practice_trial.make_page_context(participant, experiment, find_presentation(experiment))
         )
-    if participant.understood_at is None and CHECK_QUESTIONS.fetch(study.pk):
+    if participant.understood_at is None and _is_asked(participant):
         return Page("check", {}, str(participant.attempts))
     return None
+
+
+def _is_asked(participant: Participant) -> bool:
+    """Whether the check has a question that fits the person's arms."""
+    asked = CHECK_QUESTIONS.fetch(participant.study_id)
+    kinds = {"pairs" if place.arm.asks_pairs else "rounds" for place in participant.places} if any(asked) else set()
+    return not kinds.isdisjoint(asked) or "" in asked
 
 
 def _make_questionnaire_page(participant: Participant) -> Page | None:

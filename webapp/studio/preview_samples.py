@@ -21,6 +21,7 @@ from webapp.studies.models import Arm, Outcome, Participant, Question, Study
 from webapp.studies.models.questionnaires import Item, Questionnaire, Response
 from webapp.studies.questionnaires.moments import Placement, asks_arm
 from webapp.studies.recruitment import find_code
+from webapp.studies.texts.localizing import list_questions
 from webapp.studio import check_page, practice
 from webapp.studio.pages import Page, make_ballot_page
 from webapp.studio.presentations import find_presentation, make_lead
@@ -73,11 +74,10 @@ def _make_check_page(study: Study, plan: Arm, wrongly: bool) -> Page:
     person = make_participant(study)
     person.attempts = int(wrongly)
     session: dict[str, Any] = {}
+    questions = list_questions(study, [plan])
     if wrongly:
-        comprehension.save_answers(
-            session, person, {str(row.pk): _find_wrong_answer(row) for row in study.questions.all()}
-        )
-    return Page("check", check_page.make_page_context(person, session))
+        comprehension.save_answers(session, person, {str(row.pk): _find_wrong_answer(row) for row in questions})
+    return Page("check", check_page.make_page_context(person, questions, session))
 
 
 def _find_wrong_answer(question: Question) -> str:
@@ -193,7 +193,7 @@ def _has_practice(study: Study, plan: Arm) -> bool:
 
 
 def _has_questions(study: Study, plan: Arm) -> bool:
-    return study.questions.exists()
+    return bool(list_questions(study, [plan]))
 
 
 def _has_pairs(study: Study, plan: Arm) -> bool:

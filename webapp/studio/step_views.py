@@ -16,7 +16,6 @@ from django.views.decorators.http import require_POST
 from webapp.base.http import HtmxHttpRequest
 from webapp.studies import comprehension, enrolment
 from webapp.studies.models import Participant
-from webapp.studies.texts.localizing import list_questions
 from webapp.studio import check_page, practice
 from webapp.studio.pages import Page, find_page
 from webapp.studio.personal_links import require_participant
@@ -35,7 +34,11 @@ def add_session_state(page: Page, participant: Participant, session: Mapping[str
             context["action"] = page.context["action"]
             return Page("practised", context, str(sorted(choice.items())))
     if page.name == "check":
-        return Page("check", check_page.make_page_context(participant, session), page.key)
+        return Page(
+            "check",
+            check_page.make_page_context(participant, comprehension.list_questions(participant), session),
+            page.key,
+        )
     return page
 
 
@@ -68,7 +71,7 @@ def answer_check(request: HtmxHttpRequest, participant: Participant) -> HttpResp
     """
     if find_page(participant).name != "check":
         return redirect(participant)
-    questions = list_questions(participant.study)
+    questions = comprehension.list_questions(participant)
     given = comprehension.read_answers(request.POST, participant, questions)
     if request.POST.get("attempt") != str(participant.attempts):
         messages.info(request, _(OUT_OF_DATE))

@@ -129,6 +129,7 @@ TABLES = (
             "answers": keep("The answers, one a line."),
             "correct": keep("The number of the correct one, from 1."),
             "explanation": keep("Shown after a wrong answer."),
+            "asked_of": keep("Who is asked: empty: everybody; rounds or pairs: who is in an arm of these."),
         },
     ),
     Table(

@@ -234,6 +234,7 @@ def _make_context(request: HttpRequest, study: Study, name: str, forms: Forms | 
             "enough": sample_size.describe_sample_size(study),
         }
     if name == "texts":
+        context["mixes_pairs"] = len({arm.asks_pairs for arm in study.arms.all()}) > 1
         context["gold_sets"] = study.gold_sets.select_related("best__iteration__experiment", "worst__iteration")
         context["follows_facts"] = study.consent_text == consent.write_consent(study)
         context["consent_readers"] = _describe_readers(study)

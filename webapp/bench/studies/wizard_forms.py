@@ -155,7 +155,8 @@ Arms = inlineformset_factory(
     Study, Arm, form=WizardArmForm, formset=WizardArms, extra=0, min_num=1, validate_min=True, can_delete=True
 )
 Questions = inlineformset_factory(
-    Study, Question, fields=["text", "answers", "correct", "explanation"], extra=0, can_delete=True,
+    Study, Question, fields=["text", "answers", "correct", "explanation", "asked_of"], extra=0,
+    can_delete=True,
     widgets={"answers": forms.Textarea({"rows": 3})},
 )  # fmt: skip
 Codes = inlineformset_factory(

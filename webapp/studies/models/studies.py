@@ -217,6 +217,13 @@ class Question(models.Model):
     explanation = models.CharField(
         max_length=500, blank=True, help_text="Shown to somebody who chose another, before the next attempt."
     )
+    asked_of = models.CharField(
+        max_length=6,
+        blank=True,
+        default="",
+        db_default="",
+        choices=[("", "Everybody"), ("rounds", "Who picks in rounds"), ("pairs", "Who answers pairs")],
+    )
 
     class Meta:
         ordering = ["position", "pk"]

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from django.db.models import Manager, Model
 
-from webapp.studies.models import Question, Study
+from webapp.studies.models import Arm, Question, Study
 from webapp.studies.models.languages import StudyTranslation
 
 STUDY_FIELDS = ("title", "consent_text", "contact", "instructions", "debriefing", "thanks_text")
@@ -57,9 +57,10 @@ def find_language(owner: Owner, text: str, page: str) -> str:
     return "" if translated else owner.language
 
 
-def list_questions(study: Study) -> list[Question]:
-    """The comprehension check in the language of `localize_study`."""
-    return localize_rows(study, study.questions.all(), QUESTION_FIELDS)
+def list_questions(study: Study, arms: Iterable[Arm]) -> list[Question]:
+    """The comprehension check of people in these arms, in the language of `localize_study`."""
+    asked = ["", *{"pairs" if arm.asks_pairs else "rounds" for arm in arms}]
+    return localize_rows(study, study.questions.filter(asked_of__in=asked), QUESTION_FIELDS)
 
 
 def localize_rows(study: Study, rows: Iterable[Row], fields: Iterable[str]) -> list[Row]:
