@@ -122,7 +122,11 @@ def _list_people(study: Study, questionnaires: list[Questionnaire]) -> list[tupl
     """Participants who have begun, with how often each has answered each questionnaire."""
     counts = Counter(find_responses(study).values_list("participant", "questionnaire"))
     people = study.participants.exclude_pilots().exclude(consented_at=None).filter(deleted_at=None).order_by("label")
-    named = [(row.pk, f"{row.title}, {describe_moment(row)}") for row in questionnaires]
+    titles = Counter(row.title for row in questionnaires)
+    named = [
+        (row.pk, row.title if titles[row.title] == 1 else f"{row.title}, {describe_moment(row)}")
+        for row in questionnaires
+    ]
     return [(person, [(name, counts[person.pk, pk]) for pk, name in named]) for person in people]
 
 
