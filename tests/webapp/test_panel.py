@@ -381,3 +381,14 @@ def test_a_round_is_answered_once(people, experiment):
         time_passes()
     assert not panels.close_round(experiment)
     assert experiment.events.filter(kind="picked").count() == 1
+
+
+def test_a_round_in_which_somebody_still_chooses_is_not_locked(client, people, monkeypatch):
+    """The reaper looks each second, and pages ask often: neither keeps a vote of the others waiting."""
+    for person in people[:2]:
+        vote(person, "1-1", "1-3")
+    monkeypatch.setattr(loop, "lock", lambda pk: pytest.fail("locked"))
+    assert "Take it back" in page(client, people[0])
+    Vote.objects.update(locked_at=timezone.now())
+    reaper.tick()
+    assert Request.objects.get(kind="Judge").status == "open"

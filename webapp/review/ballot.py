@@ -23,7 +23,7 @@ from webapp.experiments.kinds import get_judgement
 from webapp.experiments.models import Clip, Experiment, Request
 from webapp.review import panels, tags
 from webapp.review.models import Screening, Trial, Vote
-from webapp.review.screenings import LETTERS, find_letters, find_medium, find_readable
+from webapp.review.screenings import LETTERS, SCREENING_BY_TOKEN, find_letters, find_medium, find_readable
 from webapp.studies.models import Assignment, Participant
 
 OUT_OF_DATE = gettext_noop("That page was out of date, so nothing was saved from it. This is where you are now.")
@@ -34,11 +34,12 @@ STANDING_VOTE = Prepared(
     ).select_related("screening")[:1],
     values=2,
 )
-UNLOCKED_VOTE = Prepared(
+UNLOCKED_VOTES = Prepared(
     lambda participant: Vote.objects.filter(
         request__experiment__assignments__participant=participant, undone_at=None, locked_at=None
-    ).values_list("pk", flat=True)[:1]
+    ).values_list("created_at", Now())
 )
+"""When each unlocked vote in a person's experiments was cast, and the time by the same clock."""
 LIVE = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
 
 
@@ -71,7 +72,7 @@ class CastResult:
 
 def cast_vote(participant: Participant, token: str, choice: Choice) -> CastResult:
     """Save a choice for the screening with this token. Casting the same choice twice gives the same vote."""
-    screening = Screening.objects.filter(participant=participant, token=token).select_related("request").first()
+    screening = SCREENING_BY_TOKEN.find(participant.pk, token)
     if screening is None:
         return CastResult(None, _(OUT_OF_DATE))
     with transaction.atomic():
@@ -225,6 +226,7 @@ def find_votes(experiment: Experiment) -> QuerySet[Vote]:
 
 def lock_votes_around(participant: Participant) -> None:
     """Lock the votes in this person's experiments that can no longer be taken back, those of others included."""
-    if UNLOCKED_VOTE.find(participant.pk) is not None:
+    undo = timedelta(seconds=settings.UNDO_SECONDS)
+    if any(abs(now - cast_at) >= undo for cast_at, now in UNLOCKED_VOTES.fetch(participant.pk)):
         mine = Assignment.objects.filter(participant=participant)
         lock_due_votes(Vote.objects.filter(request__experiment__in=mine.values("experiment")))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from llm.records import Pick
@@ -94,8 +94,10 @@ def count_voted(experiment: Experiment) -> tuple[int, int] | None:
 
 def settle_request(request: Request) -> bool:
     """Answer the request if every member has chosen. Returns whether it did. The caller locks the experiment."""
+    if find_undecided(request).exists():
+        return False
     votes = [vote for vote in find_votes(request) if vote.locked_at]
-    return bool(votes) and not find_undecided(request).exists() and _answer_request(request, votes)
+    return bool(votes) and _answer_request(request, votes)
 
 
 def settle_after_leaving(experiment: Experiment, **_: Any) -> bool:
@@ -107,9 +109,13 @@ def settle_after_leaving(experiment: Experiment, **_: Any) -> bool:
 
 def settle_due_requests() -> int:
     """Answer requests in which everybody has chosen but that are open, for example after a failure. For the reaper."""
-    voted = Vote.objects.filter(undone_at=None).exclude(locked_at=None).values("request")
+    locked = Vote.objects.filter(undone_at=None).exclude(locked_at=None)
+    own = locked.filter(request=OuterRef(OuterRef("pk")), screening__participant=OuterRef("participant"))
+    undecided = assigning.find_members(OuterRef("experiment")).filter(~Exists(own))
     live = (Experiment.Status.RUNNING, Experiment.Status.WAITING)
-    waiting = Request.objects.filter(pk__in=voted, status=Request.Status.OPEN, experiment__status__in=live)
+    waiting = Request.objects.filter(
+        ~Exists(undecided), pk__in=locked.values("request"), status=Request.Status.OPEN, experiment__status__in=live
+    )
     return sum(_settle_once(request) for request in waiting.select_related("experiment"))
 
 

@@ -25,6 +25,13 @@ PLACES = "prefine.places-of-early-clips"
 OWN_SCREENING = Prepared(
     lambda request, participant: Screening.objects.filter(request=request, participant=participant), values=2
 )
+SCREENING_BY_TOKEN = Prepared(
+    lambda participant, token: Screening.objects.filter(participant=participant, token=token).select_related("request"),
+    values=2,
+)
+TRIAL_BY_TOKEN = Prepared(
+    lambda participant, token: Trial.objects.filter(participant=participant, token=token), values=2
+)
 TICKETS = Prepared(
     lambda participant, shown_in: ClipTicket.objects.filter(participant=participant, shown_in=shown_in).values_list(
         "clip", "token", "size", "poster_size"

@@ -71,12 +71,16 @@ def _keep_numbers(data: dict[str, Any], keys: dict[str, str]) -> dict[str, int]:
     return {key: value for key, value in data.items() if key in keys and type(value) is int and 0 <= value < 2**53}
 
 
-def save_viewing(viewed: Screening | Trial, sitting: str, data: dict[str, Any]) -> Viewing | None:
-    """Save the newest report of one opened page; None if it is empty or there are too many."""
+def save_viewing(viewed: Screening | Trial, sitting: str, data: dict[str, Any]) -> None:
+    """Save the newest report of one opened page, unless it is empty or there are too many."""
     sitting = strip_nul(sitting)[:16]
-    key = {"screening": viewed} if isinstance(viewed, Screening) else {"trial": viewed}
-    stored = Viewing.objects.filter(**key)
-    if not (sitting and data) or (stored.count() >= MOST_SITTINGS and not stored.filter(sitting=sitting).exists()):
-        return None
-    viewing, _ = Viewing.objects.update_or_create(**key, sitting=sitting, defaults={"data": data})
-    return viewing
+    if not (sitting and data):
+        return
+    kind = "screening" if isinstance(viewed, Screening) else "trial"
+    known = Viewing.objects.filter(**{kind: viewed}).values_list("sitting", flat=True)
+    if sitting not in known and len(known) >= MOST_SITTINGS:
+        return
+    report = Viewing(**{kind: viewed}, sitting=sitting, data=data)
+    Viewing.objects.bulk_create(
+        [report], update_conflicts=True, unique_fields=[kind, "sitting"], update_fields=["data", "updated_at"]
+    )

@@ -29,8 +29,8 @@ def lock_study(study_pk: int) -> Study:
     return Study.objects.select_for_update(no_key=True).get(pk=study_pk)
 
 
-def find_members(experiment: Experiment) -> QuerySet[Assignment]:
-    """The places of the people who judge the experiment and have not left."""
+def find_members(experiment: Experiment | OuterRef) -> QuerySet[Assignment]:
+    """The places of the people who judge the experiment (in a subquery, that of the row) and have not left."""
     places = Assignment.objects.filter(participant__withdrawn_at=None, participant__outcome__in=STAYS)
     return places.filter(experiment=experiment).select_related("arm", "participant")
 

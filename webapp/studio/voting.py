@@ -13,8 +13,10 @@ from django.views.decorators.http import require_POST
 from webapp.base.http import HtmxHttpRequest, strip_nul
 from webapp.experiments import events
 from webapp.review import ballot, telemetry, trials
-from webapp.review.models import ClipTicket, Screening, Trial, Vote
+from webapp.review.models import ClipTicket, Vote
+from webapp.review.screenings import SCREENING_BY_TOKEN, TRIAL_BY_TOKEN
 from webapp.studies.models import Participant
+from webapp.studio.pages import prefetch_places
 from webapp.studio.personal_links import require_participant
 
 
@@ -24,10 +26,11 @@ def cast_vote(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
     if participant.withdrawn_at:
         return redirect(participant)
     token = strip_nul(request.POST.get("screening", ""))
-    trial = Trial.objects.filter(participant=participant, token=token).first()
+    trial = TRIAL_BY_TOKEN.find(participant.pk, token)
     if trial:
         messages.info(request, trials.save_answer(trial, _read_choice(request)) or _("Saved, thank you."))
         return redirect(participant)
+    prefetch_places(participant)
     choice, experiment = _read_choice(request), participant.experiment
     if experiment is None or experiment.medium.filmed:  # answers are not watched
         choice = replace(choice, client=telemetry.WATCH_UNKNOWN | choice.client)
@@ -41,8 +44,8 @@ def cast_vote(request: HtmxHttpRequest, participant: Participant) -> HttpRespons
 @require_participant
 def save_viewing(request: HtmxHttpRequest, participant: Participant) -> HttpResponse:
     """Save how a page has been watched so far; it reports from time to time and when it is left."""
-    mine = {"participant": participant, "token": strip_nul(request.POST.get("screening", ""))}
-    shown = Screening.objects.filter(**mine).first() or Trial.objects.filter(**mine).first()
+    token = strip_nul(request.POST.get("screening", ""))
+    shown = SCREENING_BY_TOKEN.find(participant.pk, token) or TRIAL_BY_TOKEN.find(participant.pk, token)
     if shown is None or participant.withdrawn_at:
         return HttpResponse(status=404)
     telemetry.save_viewing(
