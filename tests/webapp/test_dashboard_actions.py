@@ -15,7 +15,7 @@ from tests.webapp.dashboard_pages import html, page, versions
 from webapp.base.store import store
 from webapp.bench.experiments import event_log
 from webapp.bench.templatetags.bench import compact, duration, left, score
-from webapp.experiments import loop
+from webapp.experiments import events, loop
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Clip, Experiment, ModelCall, Run
 
@@ -78,6 +78,9 @@ def test_the_log_is_filtered_by_text_and_kind(staff):
     assert "Winner of winners" in text and "rewards written" not in text
     assert "No events to show." in html(staff.get(page("live", row), {"q": "nonsense"}))
     assert "locked" not in event_log.list_event_kinds(row)
+    events.emit(row, "judge", "Round 3: choose the best and the worst")
+    text = html(staff.get(page("live", row), {"q": "asked to"}))
+    assert ">asked to judge<" in text and ">judge<" not in text
 
 
 # --- what it does ---------------------------------------------------------------------------------------------

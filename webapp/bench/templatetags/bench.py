@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from webapp.base import charts
 from webapp.base.icons import draw_icon
+from webapp.bench.experiments.event_log import name_kind
 from webapp.experiments.kinds import name_work
 from webapp.experiments.models import Candidate, LoopSettings
 from webapp.problems.forms import get_form
@@ -23,6 +24,7 @@ from webapp.studies import consent
 
 register = template.Library()
 register.filter("work", name_work)
+register.filter("event_kind", name_kind)
 Number = float | str | None
 """A number; None where it is unknown; "" where a template looks up a key that a worker has not sent yet."""
 
