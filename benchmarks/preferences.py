@@ -1,10 +1,12 @@
 """The table of the ICPL paper, ours: policies that learn from Q answers beside ICPL's with 49, sparse and human reward.
 
-    python -m benchmarks.preferences [--data DIR] [--task Cartpole] [--baselines ...] [--queries ...] [--seeds ...]
+    python -m benchmarks.preferences [--data DIR] [--task Cartpole] [--baselines ...] [--queries ...] [--save FILE]
+    python -m benchmarks.preferences --read docs/comparisons/preferences.csv
 
 A teacher without errors compares the summed human-written reward, or the metric. All numbers of queries and seeds of
 one baseline and one truth are one job below DIR; a job that is there is read, one that was stopped goes on. With
---table nothing is trained: the table has what is there, and says what is not. ICPL's runs are those of
+--table nothing is trained: the table has what is there, and says what is not. --save writes a line for each policy
+and keeps the lines of others that the file has; --read prints the tables of such a file. ICPL's runs are those of
 `benchmarks.learning` (its --data DIR/icpl). Where a task has no quick settings for SAC, those of Cartpole stand in
 for them, for as many samples as its quick settings of PPO have.
 """
@@ -12,12 +14,14 @@ for them, for as many samples as its quick settings of PPO have.
 from __future__ import annotations
 
 import argparse
+import csv
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks import learning
+from benchmarks.compared import subtract
 from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
@@ -31,6 +35,8 @@ QUERIES = (49, 150, 1500, 15_000)
 EPISODES = 20
 """Whole episodes without exploration, over which each final policy is evaluated."""
 FROM = ("human reward", "sparse reward")
+ICPL = "ICPL, K=6, N=5, offline writer"
+COLUMNS = ("task", "learns", "source", "queries", "seed", "rts", "final", "right")
 
 
 @dataclass(frozen=True)
@@ -54,18 +60,30 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Policy:
+    """What one training reached."""
+
+    rts: float | None
+    """The highest metric of an interval; for ICPL, of all its trainings (TS)."""
+    final: float | None = None
+    """The metric of the final policy's mean actions."""
+    right: float | None = None
+    """Share of the last session's answers that the model foretold."""
+
+
+@dataclass(frozen=True)
 class Row:
-    """The seeds of one line of the table."""
+    """One line of the table: policies by seed."""
 
     name: str
     queries: int | None
     source: str
-    scores: tuple[float, ...]
-    """The highest metric of an interval of each training (RTS)."""
-    final: tuple[float, ...] = ()
-    """The metric of each final policy's mean actions."""
-    right: tuple[float, ...] = ()
-    """Share of the last session's answers that each model foretold."""
+    policies: Mapping[int, Policy]
+
+    def read(self, figure: str) -> dict[int, float]:
+        """A figure of Policy by seed, of those that have it."""
+        found = {seed: getattr(policy, figure) for seed, policy in self.policies.items()}
+        return {seed: value for seed, value in found.items() if value is not None}
 
 
 def list_parts(task: str, baselines: Sequence[str], truths: Sequence[str]) -> list[Part]:
@@ -122,22 +140,17 @@ def read_rows(task: str, part: Part, options: argparse.Namespace) -> Iterator[Ro
     if result is None or result.error:
         return
     count = len(options.seeds)
+    name = METHODS[part.baseline].title if part.learns_from_pairs else part.baseline.upper()
     for number, queries in enumerate(options.queries if part.learns_from_pairs else [None]):
-        candidates = [one for one in result.candidates[number * count : (number + 1) * count] if one.ok]
-        name = METHODS[part.baseline].title if part.learns_from_pairs else part.baseline.upper()
-        right = [sessions[-1].accuracy_before for one in candidates if (sessions := read_sessions(folder, one.index))]
-        yield Row(
-            name,
-            queries,
-            part.source,
-            tuple(one.rts for one in candidates if one.rts is not None),
-            tuple(_read_score(one) for one in candidates),
-            tuple(share for share in right if share is not None),
-        )
+        candidates = result.candidates[number * count : (number + 1) * count]
+        of_seeds = zip(options.seeds, candidates, strict=True)
+        yield Row(name, queries, part.source, {seed: _read_policy(folder, one) for seed, one in of_seeds if one.ok})
 
 
-def _read_score(candidate: CandidateResult) -> float:
-    return float(candidate.evaluation["score"])
+def _read_policy(folder: Path, candidate: CandidateResult) -> Policy:
+    sessions = read_sessions(folder, candidate.index)
+    right = sessions[-1].accuracy_before if sessions else None
+    return Policy(candidate.rts, float(candidate.evaluation["score"]), right)
 
 
 def read_icpl(task: str, options: argparse.Namespace) -> Iterator[Row]:
@@ -146,32 +159,64 @@ def read_icpl(task: str, options: argparse.Namespace) -> Iterator[Row]:
         task=task, k=6, n=5, iterations=options.iterations, data=str(Path(options.data, "icpl"))
     )
     here = [seed for seed in options.seeds if (learning.folder_of("icpl", seed, arguments) / "done.json").exists()]
-    scores = tuple(max(learning.run("icpl", seed, arguments).best) for seed in here)
-    if scores:
-        yield Row("ICPL, K=6, N=5, offline writer", 49, "metric", scores)
+    if here:
+        yield Row(ICPL, 49, "metric", {seed: Policy(max(learning.run("icpl", seed, arguments).best)) for seed in here})
 
 
 def table(rows: Sequence[Row], seeds: int) -> str:
     """A line for each row: means over the seeds with their 95% intervals."""
-    lines = ["| learns | from | Q | seeds | RTS | highest | final policy | right on the last new answers |"]
+    lines = ["| learns | from | Q | seeds | RTS | less ICPL's | final policy | right on the last new answers |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|---:|")
+    icpl = next((row.read("rts") for row in rows if row.name == ICPL), {})
     for row in rows:
-        highest = f"{max(row.scores):.4g}" if row.scores else ""
-        found = f"{len(row.scores)} of {seeds}" if len(row.scores) < seeds else f"{seeds}"
-        cells = [row.name, row.source, f"{row.queries or ''}", found]
-        cells += [interval(row.scores), highest, interval(row.final), interval(row.right)]
+        scores = row.read("rts")
+        found = f"{len(scores)} of {seeds}" if len(scores) < seeds else f"{seeds}"
+        cells = [row.name, row.source, f"{row.queries or ''}", found, interval(scores.values())]
+        cells += [subtract(scores, icpl) if icpl and row.name != ICPL else ""]
+        cells += [interval(row.read(figure).values()) for figure in ("final", "right")]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def interval(values: Sequence[float]) -> str:
+def interval(found: Iterable[float]) -> str:
     """Mean and 95% interval over seeds; where all are equal there is no interval."""
+    values = list(found)
     if not values:
         return ""
-    found = estimate_mean(values)
-    if found.low is None or found.high is None:
-        return f"{found.mean:.4g}"
-    return f"{found.mean:.4g} ({found.low:.4g} to {found.high:.4g})"
+    mean = estimate_mean(values)
+    if mean.low is None or mean.high is None:
+        return f"{mean.mean:.4g}"
+    return f"{mean.mean:.4g} ({mean.low:.4g} to {mean.high:.4g})"
+
+
+def save_rows(path: Path, task: str, rows: Sequence[Row]) -> None:
+    """A line for each policy; lines that the file has of other rows stay."""
+    stored = read_tables(path) if path.exists() else {}
+    ours = {(row.name, row.queries, row.source) for row in rows}
+    others = [row for row in stored.get(task, []) if (row.name, row.queries, row.source) not in ours]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for name, of_task in (stored | {task: [*others, *rows]}).items():
+            for row in of_task:
+                for seed, one in row.policies.items():
+                    writer.writerow((name, row.name, row.source, row.queries, seed, one.rts, one.final, one.right))
+
+
+def read_tables(path: Path) -> dict[str, list[Row]]:
+    """The rows of such a file by task, the references and ICPL first."""
+    found: dict[tuple[str, str, str, int | None], dict[int, Policy]] = {}
+    with path.open(newline="") as file:
+        for line in csv.DictReader(file):
+            key = (line["task"], line["learns"], line["source"], int(line["queries"]) if line["queries"] else None)
+            figures = (float(line[name]) if line[name] else None for name in ("rts", "final", "right"))
+            found.setdefault(key, {})[int(line["seed"])] = Policy(*figures)
+    tables: dict[str, list[Row]] = {}
+    for (task, name, source, queries), policies in found.items():
+        tables.setdefault(task, []).append(Row(name, queries, source, policies))
+    for rows in tables.values():
+        rows.sort(key=lambda row: (row.queries is not None, row.name != ICPL))
+    return tables
 
 
 def main() -> None:
@@ -186,7 +231,13 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, help="training iterations, in place of the quick settings'")
     parser.add_argument("--data", help="keep the trainings here, and reuse those that are there")
     parser.add_argument("--table", action="store_true", help="train nothing")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="add what each policy reached to this file")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="print the tables of this file")
     options = parser.parse_args()
+    if options.read:
+        for task, rows in read_tables(options.read).items():
+            print(f"{task}\n\n{table(rows, len(options.seeds))}\n")
+        return
     with tempfile.TemporaryDirectory() as scratch:
         options.data = options.data or scratch
         print_table(catalog.find_task_name(options.task), options)
@@ -208,6 +259,8 @@ def print_table(task: str, options: argparse.Namespace) -> None:
     print(
         f"{task}, segments of {options.segment or 'whole episodes'}\n\n{machine()}\n\n{table(rows, len(options.seeds))}"
     )
+    if options.save:
+        save_rows(options.save, task, rows)
     if missing:
         print(f"\nNot run: {', '.join(missing)}.")
 

@@ -2,9 +2,28 @@
 
 import argparse
 
-from benchmarks.preferences import Part, Row, choose_preset, folder_of, list_parts, make_job, read_rows, table
+from benchmarks.preferences import (
+    ICPL,
+    Part,
+    Policy,
+    Row,
+    choose_preset,
+    folder_of,
+    list_parts,
+    make_job,
+    read_rows,
+    read_tables,
+    save_rows,
+    table,
+)
 from simulation import catalog
 from trainer.records import CandidateResult, TrainResult, resolve_preset, write_json
+
+ROWS = [
+    Row(ICPL, 49, "metric", {0: Policy(3.0), 1: Policy(4.0)}),
+    Row("PEBBLE", 49, "metric", {0: Policy(1.0, 2.0, 0.5), 1: Policy(2.0, 2.0), 2: Policy(3.0, 2.0)}),
+    Row("SAC", None, "human reward", {0: Policy(4.0)}),
+]
 
 
 def make_options(**changed):
@@ -40,13 +59,19 @@ def test_without_quick_settings_of_sac_cartpoles_train_for_the_samples_of_quick(
 
 
 def test_a_row_has_means_with_intervals_and_says_how_many_seeds_there_are():
-    rows = [
-        Row("PEBBLE", 49, "metric", (1.0, 2.0, 3.0), (2.0, 2.0, 2.0), (0.5,)),
-        Row("SAC", None, "human reward", (4.0,)),
-    ]
-    lines = table(rows, 3).splitlines()
-    assert lines[2] == "| PEBBLE | metric | 49 | 3 | 2 (-0.4841 to 4.484) | 3 | 2 | 0.5 |"
-    assert lines[3].startswith("| SAC | human reward |  | 1 of 3 | 4 | 4 |")
+    lines = table(ROWS, 3).splitlines()
+    assert lines[2] == f"| {ICPL} | metric | 49 | 2 of 3 | 3.5 (-2.853 to 9.853) |  |  |  |"
+    assert lines[3] == "| PEBBLE | metric | 49 | 3 | 2 (-0.4841 to 4.484) | -2 | 2 | 0.5 |"
+    assert lines[4].startswith("| SAC | human reward |  | 1 of 3 | 4 | 1 |")
+
+
+def test_a_file_keeps_every_policy_and_what_it_had_of_others(tmp_path):
+    path = tmp_path / "kept.csv"
+    save_rows(path, "Ant", ROWS[2:])
+    save_rows(path, "Cartpole", ROWS[1:])
+    save_rows(path, "Cartpole", ROWS[:2])
+    found = read_tables(path)
+    assert found == {"Ant": ROWS[2:], "Cartpole": [ROWS[2], *ROWS[:2]]}
 
 
 def test_rows_are_read_by_number_of_queries_and_those_that_failed_are_left_out(tmp_path):
@@ -59,5 +84,5 @@ def test_rows_are_read_by_number_of_queries_and_those_that_failed_are_left_out(t
     folder.mkdir()
     write_json(folder / "result.json", TrainResult(tuple(candidates)))
     first, second = read_rows("Cartpole", part, options)
-    assert (first.queries, first.scores, first.final) == (49, (0.0, 10.0), (0.5, 1.5))
-    assert (second.queries, second.scores, second.final) == (150, (20.0,), (2.5,))
+    assert (first.queries, first.policies) == (49, {0: Policy(0.0, 0.5), 1: Policy(10.0, 1.5)})
+    assert (second.queries, second.policies) == (150, {0: Policy(20.0, 2.5)})
