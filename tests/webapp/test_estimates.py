@@ -98,6 +98,25 @@ def test_what_has_no_promise_is_not_nearly_done_for_ever(state):
         now = progress.read_progress(row)
         said = words.describe_wait_left(now)
         assert now.late == late and ("longer than expected" in said) == late, said
+        assert kind == "ask" or "minute" not in said and "seconds" not in said, said
+
+
+@pytest.mark.django_db
+def test_between_two_jobs_pages_say_what_the_round_was_told():
+    """Its training was taken back near its end; its films wait for a worker."""
+    row = fake_workers.start_experiment(n=1, judge="human")
+    fake_workers.do_work(row, until="Train")
+    training = fake_workers.find_job(row, "train")
+    films = Job.objects.create(experiment=row, request=training.request, kind="film", percent=100)
+    for told, said in (
+        ([40, 0], "less than a minute left"),
+        ([200, 1], "it takes longer than expected: about three minutes left"),
+        ([40, 2], "it takes longer than expected"),
+    ):
+        since = (films.created_at - training.created_at).total_seconds()
+        Job.objects.filter(pk=training.pk).update(status="done", estimates=[[since, *told]])
+        now = progress.read_progress(row)
+        assert (now.phase, words.describe_wait_left(now)) == ("filming", said)
 
 
 def test_films_say_how_long_they_take_from_the_first_clip_on():
@@ -174,8 +193,9 @@ def test_a_training_that_goes_like_the_last_one_is_foretold(took, left):
 
 
 @pytest.mark.django_db
-def test_early_films_that_are_given_up_are_not_waited_for():
+def test_early_films_that_are_given_up_are_not_waited_for(monkeypatch):
     """When its training has ended, a round waits for its last films alone."""
+    monkeypatch.setattr(durations, "UNMEASURED_CLIP_SECONDS", 100.0)
     earlier = fake_workers.start_experiment(n=1, judge="human")
     fake_workers.do_work(earlier, until="Judge")
     row = fake_workers.start_experiment(n=1, judge="human")

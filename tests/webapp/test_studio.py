@@ -194,7 +194,7 @@ def test_after_the_last_round_no_more_robots_are_promised(client):
 @pytest.mark.slow
 def test_live_gives_progress_while_nothing_else_changes(client, waiting_person):
     version = version_of(page(client, waiting_person))
-    Job.objects.update(progress={"fraction": 0.9, "seconds_left": 5})
+    Job.objects.update(created_at=timezone.now(), estimates=[[0, 15, 0]])
     response = live(client, waiting_person, version)
     assert response["HX-Retarget"] == "#progress" and "a few seconds left" in response.content.decode()
 

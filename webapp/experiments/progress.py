@@ -107,8 +107,9 @@ def _build_progress(state: State, known: Known) -> Progress:
     promise = _find_promise(state)
     if promise is None:
         late = left is not None and _is_overdue(state, step, known)
-        if late and left is not None and left < SHORT_SECONDS:  # nothing renews it: it would be said for ever
-            left = None
+        kept = state.in_line or (step == "asking" and not late)
+        if left is not None and left < SHORT_SECONDS and not kept:
+            left = None  # nothing takes it back: "less than a minute" would be said for ever
         reason = _find_late_reason(state) if late else ""
         return Progress(phase, number, n, fraction, left, in_line=state.in_line, late=late, late_reason=reason)
     promised = promise.count_left(state.now)
@@ -130,11 +131,9 @@ def _is_overdue(state: State, step: str, known: Known) -> bool:
 
 
 def _find_promise(state: State) -> Promise | None:
-    """What people were told, while a worker renews it."""
+    """What people were told of this round, also in the moments between two of its jobs."""
     job = state.job
-    if job is None or job.status != Job.Status.RUNNING or not job.estimates:
-        return None
-    return promises.read_promises(job)[-1]
+    return promises.find_promise(job) if job and job.info.promised and not state.in_line else None
 
 
 def _find_late_reason(state: State) -> str:
