@@ -124,19 +124,20 @@ def describe_scores(scored: Sequence[tuple[Program, Scores]]) -> Iterator[str]:
 def describe_order(scored: Sequence[tuple[Program, Scores]]) -> Iterator[str]:
     """A row for each pair that the papers order, and how many survive."""
     pairs = list_pairs(scored)
-    yield "| task | model | printed order | difference here | 95% interval | does it survive? |"
-    yield "|---|---|---|---:|---|---|"
+    yield "| task | model | printed order | difference here | 95% interval | p, Holm | does it survive? |"
+    yield "|---|---|---|---:|---|---:|---|"
     for one in pairs:
         found = one.comparison
         interval = f"{found.interval.low:.3g} to {found.interval.high:.3g}" if found.interval else "-"
         order = f"{one.first.method} > {one.second.method}"
         place = f"| {one.first.task} | {one.first.model or '-'} | {order} "
-        yield f"{place}| {found.difference:.3g} | {interval} | {one.verdict} |"
-    counts = Counter(one.verdict.partition(":")[0] for one in pairs)
+        p = f"{one.p:.2g}" if one.p is not None else "-"
+        yield f"{place}| {found.difference:.3g} | {interval} | {p} | {one.verdict} |"
+    counts = Counter(re.split(r"[:,]", one.verdict)[0] for one in pairs)
     yield ""
-    told = f"{counts['no']} are the other way round, {counts['not shown']} cannot be told"
+    told = f"{counts['no']} are the other way round, {counts['not shown'] + counts['seen']} cannot be told"
     yield f"Of {len(pairs)} printed orders {counts['yes']} survive, {told}. Intervals: Student's t, paired by seed, not"
-    yield "corrected for their number."
+    yield "corrected for their number; seen: such an interval leaves out 0, p after Holm's correction is above 0.05."
 
 
 def main() -> int:

@@ -8,8 +8,10 @@ from itertools import combinations
 
 from benchmarks.published import METRICS, read_rows
 from benchmarks.published_rewards.reading import Program
+from webapp.base.statistics.corrections import holm
 from webapp.base.statistics.group_tests import Comparison, compare_two
 
+LEVEL = 0.05
 Scores = Mapping[int, float]
 """By seed."""
 
@@ -50,20 +52,24 @@ class Pair:
     first: Program
     second: Program
     comparison: Comparison
+    """The first minus the second."""
+    p: float | None
+    """After Holm's correction over all pairs; None where it cannot be computed."""
 
     @property
     def verdict(self) -> str:
         found = self.comparison.interval
         if found is None:
             return "not shown: too few seeds, or no difference"
-        if found.low > 0:
-            return "yes"
-        return "no: the other way round" if found.high < 0 else "not shown"
+        if found.low <= 0 <= found.high:
+            return "not shown"
+        strength = "" if self.p is not None and self.p < LEVEL else "seen: "
+        return f"{strength}yes" if found.low > 0 else f"{strength}no, the other way round"
 
 
 def list_pairs(scored: Sequence[tuple[Program, Scores]]) -> list[Pair]:
     """Every pair of programs whose printed scores can be ordered."""
-    pairs = []
+    found: list[tuple[Program, Program, Comparison]] = []
     for (a, ours), (b, theirs) in combinations(scored, 2):
         one, two = find_printed(a), find_printed(b)
         alike = (a.task, a.model) == (b.task, b.model)
@@ -71,5 +77,6 @@ def list_pairs(scored: Sequence[tuple[Program, Scores]]) -> list[Pair]:
             continue
         high, low = ((a, ours), (b, theirs)) if one.value > two.value else ((b, theirs), (a, ours))
         groups = [(one.where, {str(seed): score for seed, score in scores.items()}) for one, scores in (low, high)]
-        pairs.append(Pair(high[0], low[0], compare_two(*groups)))
-    return pairs
+        found.append((high[0], low[0], compare_two(*groups)))
+    adjusted = iter(holm([one.p for *_, one in found if one.p is not None]))
+    return [Pair(*pair, None if pair[2].p is None else next(adjusted)) for pair in found]

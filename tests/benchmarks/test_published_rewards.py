@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.compared import KEPT
 from benchmarks.published_rewards import order
-from benchmarks.published_rewards.__main__ import Checked, check_programs, describe_checks, describe_order
+from benchmarks.published_rewards.__main__ import (
+    Checked,
+    check_programs,
+    describe_checks,
+    describe_order,
+    describe_scores,
+)
 from benchmarks.published_rewards.reading import Program, read_programs
 from benchmarks.published_rewards.table import read_scores, save_scores
 
@@ -78,12 +85,14 @@ def test_an_order_survives_turns_round_or_is_not_shown():
     assert verdicts == {
         ("RF-Agent", "Eureka"): "yes",
         ("RF-Agent", "Revolve"): "yes",
-        ("Revolve", "Eureka"): "no: the other way round",
+        ("Revolve", "Eureka"): "no, the other way round",
     }
     assert "Of 3 printed orders 2 survive, 1 are the other way round, 0 cannot be told" in "\n".join(
         describe_order(scored)
     )
     one_seed = [of("Eureka", [4.0]), of("Revolve", [3.0])]
+    close = [of("Eureka", [4.0, 4.2, 4.1]), of("RF-Agent", [4.5, 4.8, 4.9]), of("Revolve", [4.0, 4.9, 4.1])]
+    assert [p.verdict for p in order.list_pairs(close)] == ["seen: yes", "not shown", "not shown"]
     assert [p.verdict for p in order.list_pairs(one_seed)] == ["not shown: too few seeds, or no difference"]
     other = Program("RF-Agent", "Ant", "4o", "", "other model")
     assert not order.list_pairs([scored[0], (other, best[1])]), "programs of two models are not set against each other"
@@ -99,3 +108,10 @@ def test_a_file_of_scores_is_counted_again_without_the_programs(tmp_path):
     assert list(describe_order(read)) == list(describe_order(scored))
     with pytest.raises(ValueError, match="holds no scores with the preset paper"):
         read_scores(tmp_path / "scores.csv", "paper")
+
+
+def test_the_documented_scores_and_orders_are_those_of_their_file():
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+    scored = read_scores(KEPT / "published-rewards.csv", "quick")
+    rows = [*describe_scores(scored), *describe_order(scored)]
+    assert all(row in page for row in rows if row.startswith("|"))
