@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import uuid
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
@@ -107,6 +108,8 @@ def test_variants_are_told_apart_in_every_table_and_figure(tmp_path: Path, admin
         assert "ICPL, K=6" in figure.read_text() and "ICPL, K=3" in figure.read_text()
     page = admin_client.get(answer["Location"]).content.decode()
     assert "baseline: ICPL, K=6" in page and '<th scope="row">ICPL, K=3</th>' in page
+    experiments = re.findall(r"ICPL, K=\d on Cartpole, no\. \d", page)
+    assert len(experiments) == len(set(experiments)) == len(comparison.plan.public_ids)
 
 
 def test_an_own_name_is_kept_and_shown(admin_client: Client) -> None:
