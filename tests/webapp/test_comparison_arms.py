@@ -108,7 +108,7 @@ def test_variants_are_told_apart_in_every_table_and_figure(tmp_path: Path, admin
         assert "ICPL, K=6" in figure.read_text() and "ICPL, K=3" in figure.read_text()
     page = admin_client.get(answer["Location"]).content.decode()
     assert "baseline: ICPL, K=6" in page and '<th scope="row">ICPL, K=3</th>' in page
-    experiments = re.findall(r"ICPL, K=\d on Cartpole, no\. \d", page)
+    experiments = re.findall(r"ICPL, K=\d on Cartpole, \d of \d", page)
     assert len(experiments) == len(set(experiments)) == len(comparison.plan.public_ids)
 
 
