@@ -125,6 +125,7 @@ def test_each_model_has_its_part_in_every_experiment(admin_client: Client) -> No
         ({"judge_options": "beta"}, "write it as name=value"),
         ({"judge_options": "colour=red"}, "has no option &#x27;colour&#x27;"),
         ({"experiments": 0}, "greater than or equal to 1"),
+        ({"candidates": 0}, 'min="1"'),
         ({"methods": ["magic"]}, "magic is no method for tasks of this kind"),
         ({"tasks": ["staircase"]}, "staircase is not one of the available choices"),
         ({"judge": "human"}, "human is not one of the available choices"),
@@ -134,7 +135,9 @@ def test_what_cannot_be_compared_is_said_and_what_was_typed_stays(
     admin_client: Client, change: dict[str, Any], words: str
 ) -> None:
     answer = admin_client.post(NEW, {**FORM, "name": "My own name", **change})
-    assert answer.status_code == 422 and words in answer.content.decode() and "My own name" in answer.content.decode()
+    page = answer.content.decode()
+    assert answer.status_code == 422 and words in page and "My own name" in page
+    assert page.count("greater than or equal to 1") <= 1
     assert not Comparison.objects.exists()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
+from django.core.validators import MinValueValidator
 from django.forms.boundfield import BoundWidget
 
 from llm import methods
@@ -195,6 +196,9 @@ class ComparisonForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         self.kind = kind
         able = list_method_choices(kind)
+        for name in ("candidates", "experiments"):  # a model's own limits are checked after a plan was made
+            self.fields[name].validators.append(MinValueValidator(1))
+            self.fields[name].widget.attrs["min"] = 1
         set_choices(self, "tasks", list_task_choices(kind))
         set_choices(self, "methods", able)
         set_choices(self, "baseline", [("", "The first of them"), *able, (VARIANT, "The first variant")])
