@@ -108,6 +108,7 @@ def test_rows_of_the_loop_cannot_be_changed(staff, name):
     bench_rows.create_finished_experiment(n=1)
     row = next(m for m in admin.site._registry if m._meta.model_name == name)._default_manager.first()
     address = f"admin:experiments_{name}"
+    assert "Nobody has changed it in these forms" in staff.get(reverse(f"{address}_history", args=[row.pk])).text
     assert staff.get(reverse(f"{address}_add")).status_code == 403
     assert staff.post(reverse(f"{address}_change", args=[row.pk]), {"error": "x"}).status_code == 403
     assert staff.post(reverse(f"{address}_delete", args=[row.pk]), {"post": "yes"}).status_code == 403
