@@ -7,8 +7,8 @@ A teacher without errors compares the summed human-written reward, or the metric
 one baseline and one truth are one job below DIR; a job that is there is read, one that was stopped goes on. With
 --table nothing is trained: the table has what is there, and says what is not. --save writes a line for each policy
 and keeps the lines of others that the file has; --read prints the tables of such a file. ICPL's runs are those of
-`benchmarks.learning` (its --data DIR/icpl). Where a task has no quick settings for SAC, those of Cartpole stand in
-for them, for as many samples as its quick settings of PPO have.
+`benchmarks.learning` (its --data DIR/icpl; where there are none, those kept in docs/comparisons). Where a task has no
+quick settings for SAC, those of Cartpole stand in for them, for as many samples as its quick settings of PPO have.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks import learning
-from benchmarks.compared import subtract
+from benchmarks.compared import KEPT, subtract
 from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
@@ -154,13 +154,23 @@ def _read_policy(folder: Path, candidate: CandidateResult) -> Policy:
 
 
 def read_icpl(task: str, options: argparse.Namespace) -> Iterator[Row]:
-    """ICPL's row, of the experiments of `benchmarks.learning` that are there."""
+    """ICPL's row, of the experiments of `benchmarks.learning` that are there; else of those in docs/comparisons."""
     arguments = argparse.Namespace(
         task=task, k=6, n=5, iterations=options.iterations, data=str(Path(options.data, "icpl"))
     )
     here = [seed for seed in options.seeds if (learning.folder_of("icpl", seed, arguments) / "done.json").exists()]
-    if here:
-        yield Row(ICPL, 49, "metric", {seed: Policy(max(learning.run("icpl", seed, arguments).best)) for seed in here})
+    found = {seed: max(learning.run("icpl", seed, arguments).best) for seed in here} or _read_kept(task, options)
+    if found:
+        yield Row(ICPL, 49, "metric", {seed: Policy(score) for seed, score in found.items()})
+
+
+def _read_kept(task: str, options: argparse.Namespace) -> dict[int, float]:
+    """TS by seed of ICPL's kept experiments with *quick* settings."""
+    path = KEPT / f"learning-{task.lower()}.csv"
+    if options.iterations or not path.exists():
+        return {}
+    trials = [one for one in learning.read_trials(path) if one.method == "icpl" and one.seed in options.seeds]
+    return {one.seed: learning.score(one) for one in trials}
 
 
 def table(rows: Sequence[Row], seeds: int) -> str:
