@@ -2,6 +2,7 @@
 
 import argparse
 
+from benchmarks.compared import KEPT
 from benchmarks.preferences import (
     ICPL,
     Part,
@@ -86,3 +87,11 @@ def test_rows_are_read_by_number_of_queries_and_those_that_failed_are_left_out(t
     first, second = read_rows("Cartpole", part, options)
     assert (first.queries, first.policies) == (49, {0: Policy(0.0, 0.5), 1: Policy(10.0, 1.5)})
     assert (second.queries, second.policies) == (150, {0: Policy(20.0, 2.5)})
+
+
+def test_the_documented_tables_are_those_of_their_file():
+    page = (KEPT.parent / "benchmarks.md").read_text()
+    tables = read_tables(KEPT / "preferences.csv")
+    assert [*tables] == ["Cartpole", "Ant", "Quadcopter"]
+    for rows in tables.values():
+        assert table(rows, 3) in page
