@@ -285,15 +285,15 @@ class TestProgress:
     def test_behind_another_training_the_time_left_holds_that_too(self) -> None:
         earlier = start_experiment()
         do_work(earlier)
-        earlier.jobs.filter(kind="train").update(started_at=NOON, finished_at=NOON + timedelta(seconds=30))
+        earlier.jobs.filter(kind="train").update(started_at=NOON, finished_at=NOON + timedelta(seconds=90))
         ahead, behind = start_experiment(), start_experiment()
         for row in (ahead, behind):
             do_work(row, until="Train")
         alone, together = progress.read_progress(ahead), progress.read_progress(behind)
-        assert alone.seconds_left == pytest.approx(30, abs=1) and not alone.in_line
-        assert together.seconds_left == pytest.approx(60, abs=1) and together.in_line
+        assert alone.seconds_left == pytest.approx(90, abs=1) and not alone.in_line
+        assert together.seconds_left == pytest.approx(180, abs=1) and together.in_line
         loop.cancel(ahead)
-        assert progress.read_progress(behind).seconds_left == pytest.approx(30, abs=1)
+        assert progress.read_progress(behind).seconds_left == pytest.approx(90, abs=1)
 
     @pytest.mark.slow
     def test_time_left_comes_from_earlier_rounds_and_the_trainer(self) -> None:
