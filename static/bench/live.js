@@ -72,13 +72,13 @@ document.addEventListener("DOMContentLoaded", () => {
     const log = document.getElementById(event.detail.target.id)?.querySelector(".log");
     if (!log) return;
     log.scrollTop = scroll;
-    offer([...log.querySelectorAll(".kind")].map((kind) => kind.textContent));
+    offer([...log.querySelectorAll(".kind")].map((kind) => [kind.dataset.kind, kind.textContent]));
   });
 
   const filter = document.getElementById("log-filter");
   const offer = (kinds) => {
-    const known = new Set([...filter.kind.options].map((option) => option.text));
-    for (const kind of new Set(kinds)) if (!known.has(kind)) filter.kind.add(new Option(kind));
+    const known = new Set([...filter.kind.options].map((option) => option.value));
+    for (const [kind, name] of new Map(kinds)) if (!known.has(kind)) filter.kind.add(new Option(name, kind));
   };
   filter.addEventListener("input", refresh);
   filter.addEventListener("submit", (event) => { event.preventDefault(); refresh(); });
