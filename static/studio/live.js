@@ -36,7 +36,16 @@
     else if (!justVoted) refresh();
   }
   function hearLate() { if (told) { told = false; hear(); } }
-  document.body.addEventListener("htmx:beforeRequest", (event) => { if (event.target.matches("form")) sending = true; });
+  /** Whether the answer has come, the request itself knows: its form may be gone by then, and HTMX then tells nobody. */
+  document.body.addEventListener("htmx:beforeRequest", (event) => {
+    if (!event.target.matches("form")) return;
+    sending = true;
+    event.detail.xhr.addEventListener("loadend", () => {
+      sending = false;
+      sentAt = performance.now();
+      setTimeout(hearLate, OWN / 10); // the new page is there by then
+    });
+  });
   addEventListener("offline", () => lost(gettext("You are offline. What you chose stays on this page; it goes on when you are back.")));
   addEventListener("online", back);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
@@ -70,7 +79,6 @@
     }, PATIENCE);
   }
   document.body.addEventListener("htmx:afterRequest", (event) => {
-    if (event.detail.requestConfig?.elt.matches("form")) { sending = false; sentAt = performance.now(); setTimeout(hearLate, OWN / 10); } // the new page is there by then
     if (event.detail.successful) answers += 1;
     if (event.detail.successful && away) back();
     const every = event.target.id === "live" && event.detail.xhr.getResponseHeader("X-Ask-Again");

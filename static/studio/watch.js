@@ -14,7 +14,7 @@ Studio.watch = (form, { player, loader, onEnough }) => {
   for (const tile of form.querySelectorAll(".tile")) {
     const video = tile.querySelector("video");
     if (!video) continue;
-    const clip = { tile, video, first: null, watched: 0, before: earlier[tile.dataset.letter] || 0, replays: 0, enlarged: 0, stalls: 0, failed: 0 };
+    const clip = { tile, video, first: null, watched: 0, seen: 0, before: earlier[tile.dataset.letter] || 0, replays: 0, enlarged: 0, stalls: 0, failed: 0 };
     clips.set(tile.dataset.letter, clip);
     video.addEventListener("playing", () => { clip.first ??= since(); });
     video.addEventListener("waiting", () => { if (clip.first !== null && !video.seeking && amid(video)) clip.stalls += 1; });
@@ -24,8 +24,8 @@ Studio.watch = (form, { player, loader, onEnough }) => {
   const amid = ({ currentTime, duration }) => currentTime > 0.3 && currentTime < duration - 0.3;
   const since = () => Math.round(performance.now() - began);
   const broken = (clip) => clip.tile.classList.contains("is-broken");
-  /** A clip shorter than that is watched when it was seen once; one that cannot play need not be. */
-  const enough = (clip) => clip.before + clip.watched >= Math.min(need, 1000 * (clip.video.duration || Infinity) - 300);
+  /** A clip is watched for long enough, too, when it was seen once, at any speed; one that cannot play need not be. */
+  const enough = (clip) => clip.before + clip.watched >= need || clip.before + clip.seen >= 1000 * (clip.video.duration || Infinity) - 300;
   const missing = () => [...clips].filter(([, clip]) => !broken(clip) && !enough(clip)).map(([letter]) => letter);
 
   const watcher = new IntersectionObserver((entries) => {
@@ -39,6 +39,7 @@ Studio.watch = (form, { player, loader, onEnough }) => {
     for (const clip of clips.values()) {
       if (clip.video.paused || clip.video.readyState < 3 || document.hidden || !inView.has(clip.video)) continue;
       clip.watched += passed;
+      clip.seen += passed * clip.video.playbackRate;
     }
     const lacking = missing().join();
     if (lacking === lacked) return; // watched, or its length is known now

@@ -193,6 +193,27 @@ def test_a_page_does_not_ask_about_its_own_vote(visit, people):
     expect(page.get_by_role("button", name="Confirm")).to_be_visible()  # it does ask about what others did
 
 
+def test_a_page_that_went_on_before_its_vote_was_answered_is_still_told(visit, people):
+    """The form that sent the vote is gone when the answer comes."""
+    someone, held = people["review"].pop(), []
+    page = visit(someone["address"])
+    page.route("**/vote/", lambda route: held.append((route, route.fetch())))
+    page.keyboard.press("1")
+    page.keyboard.press("Shift+Digit2")
+    confirmable(page)
+    with page.expect_request("**/vote/") as vote:
+        page.keyboard.press("Enter")
+    while not held:
+        page.wait_for_timeout(50)
+    page.evaluate("htmx.trigger(document.getElementById('live'), 'refresh')")
+    is_saved(page)
+    with page.expect_event("requestfinished", lambda request: request == vote.value):
+        for route, answer in held:
+            route.fulfill(response=answer)
+    visit(someone["address"]).get_by_role("button", name="Take it back").click()
+    expect(page.get_by_role("button", name="Confirm")).to_be_visible()
+
+
 def test_offline_and_back(site, visit, people):
     someone = people["review"].pop()
     page = visit(someone["address"])
