@@ -1,97 +1,104 @@
 """What sharing experience among the K candidates of a round gives the human reward (SAC), and what it costs.
 
-    python -m benchmarks.shared_experience [--tasks Cartpole Ant] [--k 1 2 6] [--seeds 0 1 2] [--only shared]
+    python -m benchmarks.shared_experience [--tasks Cartpole BallBalance] [--k 1 2 6] [--seeds 0 1 2] [--save FILE]
+    python -m benchmarks.shared_experience --read docs/comparisons/shared-experience.csv
 
-Equal settings side by side: each run trains the human reward beside K - 1 other sensible ones, with experience of
-their own or shared, in one process. A line appears when a run has ended, and the tables at the end. Samples are those
-of the human reward's own worlds. Processor seconds suffer less from other work on the machine than seconds do.
+Each run trains the human reward to the end of its preset, alone or beside K - 1 other sensible rewards with shared
+experience, in one process. With experience of its own it learns the same, bit for bit, in any company, so K=1 stands
+for that. Processor seconds suffer less from other work on the machine than seconds do. Intervals are Student's t over
+seeds (95%).
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import itertools
 import resource
 import statistics
 import tempfile
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.compared import read_table, spread, subtract
 from benchmarks.machine import machine
-from benchmarks.variants import list_rewards
 from simulation import catalog
 from trainer import launch
-from trainer.records import TrainJob, read_result, resolve_preset
+from trainer.records import TrainJob, read_result
 
-PRESETS: dict[str, tuple[str, dict[str, float | int]]] = {
-    "Cartpole": ("quick-sac", {"iterations": 120, "updates": 8, "replay": 200_000}),
-    "Ant": (
-        "paper-sac",
-        {
-            **{"worlds": 16, "horizon": 8, "iterations": 300, "updates": 8, "batch": 128, "replay": 250_000},
-            **{"learning_starts": 2048, "actor_width": 32, "critic_width": 64, "critic_blocks": 1},
-            **{"learning_rate": 1e-3, "target_rate": 0.01},
-        },
-    ),
-}
-"""Short trainings of small networks, which a busy machine can do. Ant has no quick preset with SAC: this is its
-paper preset, made as small as Cartpole's. The replay holds all that six candidates live through.
-"""
-PARTS = 5
+PRESET = "quick-sac"
+PARTS = 10
 """Points of a curve; each is the mean over the part of the training that ends there."""
-HEADER = """import torch
+COLUMNS = ("task", "k", "shared", "seed", "samples", "processor", "of_all", "part", "metric")
+SOURCE = """import torch
 from typing import Tuple, Dict
 from torch import Tensor
 
 
-def compute_reward(dof_pos: Tensor, dof_vel: Tensor, actions: Tensor) -> Tuple[Tensor, Dict[str, Tensor]]:
+def compute_reward({inputs}) -> Tuple[Tensor, Dict[str, Tensor]]:
+    total = {total}
+    return total, {{"total_of_{number}": total}}
 """
-CARTPOLE = {
-    "cosine": "torch.cos(dof_pos[:, 1])",
-    "near the middle": "torch.exp(-4.0 * dof_pos[:, 1] ** 2) + 0.2 * torch.exp(-(dof_pos[:, 0] ** 2))",
-    "calm": "1.0 - torch.abs(dof_pos[:, 1]) - 0.05 * torch.abs(dof_vel[:, 1])",
-    "little effort": "1.0 - 2.0 * dof_pos[:, 1] ** 2 - 0.05 * actions[:, 0] ** 2",
-    "steps": "(torch.abs(dof_pos[:, 1]) < 0.2).float() + (torch.abs(dof_pos[:, 1]) < 0.5).float()",
+INPUTS = {
+    "Cartpole": "dof_pos: Tensor, dof_vel: Tensor, actions: Tensor",
+    "BallBalance": "ball_positions: Tensor, ball_linvels: Tensor, actions: Tensor",
 }
+AWAY = "torch.norm(ball_positions[:, :2], dim=-1)"
+OTHERS = {
+    "Cartpole": (
+        "torch.cos(dof_pos[:, 1])",
+        "torch.exp(-4.0 * dof_pos[:, 1] ** 2) + 0.2 * torch.exp(-(dof_pos[:, 0] ** 2))",
+        "1.0 - torch.abs(dof_pos[:, 1]) - 0.05 * torch.abs(dof_vel[:, 1])",
+        "1.0 - 2.0 * dof_pos[:, 1] ** 2 - 0.05 * actions[:, 0] ** 2",
+        "(torch.abs(dof_pos[:, 1]) < 0.2).float() + (torch.abs(dof_pos[:, 1]) < 0.5).float()",
+    ),
+    "BallBalance": (
+        f"1.0 - 2.0 * {AWAY}",
+        f"torch.exp(-8.0 * {AWAY} ** 2)",
+        f"1.0 - {AWAY} - 0.2 * torch.norm(ball_linvels[:, :2], dim=-1)",
+        f"1.0 - {AWAY} - 0.02 * torch.sum(actions**2, dim=-1)",
+        f"({AWAY} < 0.1).float() + ({AWAY} < 0.3).float()",
+    ),
+}
+"""What five more sensible rewards of a task pay for: the middle, quiet motion, little effort."""
 
 
-def list_sources(task: str) -> dict[str, str]:
+def list_sources(task: str) -> tuple[str, ...]:
     """Six sensible rewards, the human one first."""
-    if task != "Cartpole":
-        return list_rewards(task)
-    others = {
-        name: f'{HEADER}    total = {expression}\n    return total, {{"total_of_{number}": total}}\n'
-        for number, (name, expression) in enumerate(CARTPOLE.items())
-    }
-    return {"human reference": catalog.read_reference_reward(task), **others}
+    others = (
+        SOURCE.format(inputs=INPUTS[task], total=total, number=number) for number, total in enumerate(OTHERS[task])
+    )
+    return catalog.read_reference_reward(task), *others
 
 
 @dataclass(frozen=True)
 class Run:
-    """The human reward in one training."""
+    """One training, and how the human reward fared in it."""
 
     task: str
     k: int
     shared: bool
     seed: int
     samples: int
-    seconds: float
     processor: float
     metric: list[float]
     """The metric's means over PARTS equal parts of the training."""
-    reward: list[float]
-    """The human reward's means a step, over the same parts."""
-    of_all: list[float]
-    """The metric of each of the K over the last part."""
+    of_all: float
+    """The metric over the last part, the mean of the K."""
+
+    @property
+    def arm(self) -> tuple[int, bool]:
+        """What runs with other seeds have in common."""
+        return self.k, self.shared
 
 
 def train(task: str, k: int, shared: bool, seed: int) -> Run:
-    """Train and read the human reward's curves."""
-    preset, overrides = PRESETS[task]
-    sources = tuple(list_sources(task).values())[:k]
-    job = TrainJob(task, sources, preset, seed, overrides, film_at=(), processes=1, shared_experience=shared)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    """Train and read the curves."""
+    sources = list_sources(task)[:k]
+    job = TrainJob(task, sources, PRESET, seed, film_at=(), processes=1, shared_experience=shared)
+    before = count_processor_seconds()
     with tempfile.TemporaryDirectory() as folder:
         launch.train(Path(folder), job).wait()
         result = read_result(Path(folder))
@@ -99,17 +106,15 @@ def train(task: str, k: int, shared: bool, seed: int) -> Run:
         human = result.candidates[0]
         assert human.ok, human.reason
         tables = [read_table(Path(folder, "traces", f"{index}.csv")) for index in range(k)]
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    metric, reward = (average_parts(tables[0], name) for name in ("metric", "reward"))
-    of_all = [average_parts(table, "metric")[-1] for table in tables]
-    return Run(task, k, shared, seed, human.samples, result.seconds, used, metric, reward, of_all)
+    curves = [average_parts(table, "metric") for table in tables]
+    of_all = statistics.fmean(curve[-1] for curve in curves)
+    return Run(task, k, shared, seed, human.samples, count_processor_seconds() - before, curves[0], of_all)
 
 
-def read_table(path: Path) -> list[dict[str, str]]:
-    """A training's course, a row per interval."""
-    with path.open() as file:
-        return list(csv.DictReader(file))
+def count_processor_seconds() -> float:
+    """Of all processes that this one has waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def average_parts(table: list[dict[str, str]], column: str) -> list[float]:
@@ -119,64 +124,80 @@ def average_parts(table: list[dict[str, str]], column: str) -> list[float]:
     return [statistics.fmean(curve[part * size : (part + 1) * size]) for part in range(PARTS)]
 
 
-def print_run(run: Run) -> None:
-    """One line as soon as it is known."""
-    curves = [" ".join(f"{value:.3g}" for value in curve) for curve in (run.metric, run.reward, run.of_all)]
-    how = "shared" if run.shared else "own"
-    print(
-        f"{run.task} K={run.k} {how} seed {run.seed}: metric {curves[0]}; reward {curves[1]}; "
-        f"all K at the end {curves[2]}; "
-        f"{run.seconds:.0f} s, {run.processor:.0f} s of processor time",
-        flush=True,
-    )
+def write(path: Path, runs: Sequence[Run]) -> None:
+    """A line for each point of each curve."""
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(COLUMNS)
+        for run in runs:
+            head = (run.task, run.k, int(run.shared), run.seed, run.samples, round(run.processor, 1))
+            rows.writerows((*head, round(run.of_all, 2), part, f"{value:.4g}") for part, value in enumerate(run.metric))
 
 
-def print_table(task: str, runs: list[Run]) -> None:
-    """Means over the seeds, with the smallest and the largest of the last part."""
-    preset, overrides = PRESETS[task]
-    samples = resolve_preset(TrainJob(task, (), preset, overrides=overrides)).samples
-    print(f"\n{task}: {catalog.get_task(task).metric}, of the human reward; {samples:,} samples each\n")
+def read(path: Path) -> list[Run]:
+    """What `write` wrote."""
+    found: dict[tuple[str, ...], list[dict[str, str]]] = defaultdict(list)
+    for row in read_table(path):
+        found[row["task"], row["k"], row["shared"], row["seed"]].append(row)
+    return [
+        Run(task, int(k), shared == "1", int(seed), int(rows[0]["samples"]), float(rows[0]["processor"]),
+            [float(row["metric"]) for row in rows], float(rows[0]["of_all"]))
+        for (task, k, shared, seed), rows in found.items()
+    ]  # fmt: skip
+
+
+def render(runs: Sequence[Run]) -> str:
+    """A table of curves, and one of their ends, for each task."""
+    tasks = dict.fromkeys(run.task for run in runs)
+    return "\n\n".join(render_task(task, [run for run in runs if run.task == task]) for task in tasks)
+
+
+def render_task(task: str, runs: Sequence[Run]) -> str:
+    """How far each arm's human reward was over the training, and at its end."""
+    arms = {arm: [run for run in runs if run.arm == arm] for arm in sorted({run.arm for run in runs})}
+    first = {run.seed: run.metric[-1] for run in next(iter(arms.values()))}
     parts = " | ".join(f"{100 * (part + 1) // PARTS}%" for part in range(PARTS))
-    print(
-        f"| K | experience | seeds | {parts} | last, each seed | last, all K | reward a step, last | s | processor s |"
-    )
-    print("|---:|---|---:|" + "---:|" * PARTS + "---|---:|---:|---:|---:|")
-    for k, shared in sorted({(run.k, run.shared) for run in runs}):
-        equal = [run for run in runs if (run.k, run.shared) == (k, shared)]
-        points = " | ".join(f"{mean(run.metric[part] for run in equal):.3g}" for part in range(PARTS))
-        each = ", ".join(f"{run.metric[-1]:.3g}" for run in equal)
-        costs = f"{mean(run.seconds for run in equal):.0f} | {mean(run.processor for run in equal):.0f}"
-        rewards = f"{mean(run.reward[-1] for run in equal):.3g}"
-        of_all = mean(mean(run.of_all) for run in equal)
-        how = "shared" if shared else "its own"
-        print(f"| {k} | {how} | {len(equal)} | {points} | {each} | {of_all:.3g} | {rewards} | {costs} |")
-
-
-def mean(values: Iterable[float]) -> float:
-    """The mean over the seeds."""
-    return statistics.fmean(values)
+    heads = "| K | experience | processor seconds, all K |"
+    curves = [f"{heads} {parts} |", "|---:|---|---:|" + "---:|" * PARTS]
+    ends = ["| K | experience | by seed | mean | less the first | mean of all K |", "|---:|---|---|---|---|---:|"]
+    for (k, shared), equal in arms.items():
+        arm = f"| {k} | {'shared' if shared else 'its own'} |"
+        points = (statistics.fmean(run.metric[part] for run in equal) for part in range(PARTS))
+        seconds = statistics.fmean(run.processor for run in equal)
+        curves.append(f"{arm} {seconds:.0f} | {' | '.join(f'{point:.3g}' for point in points)} |")
+        last = {run.seed: run.metric[-1] for run in equal}
+        by_seed = ", ".join(f"{value:.3g}" for value in last.values())
+        gap = "" if last == first else subtract(last, first)
+        of_all = statistics.fmean(run.of_all for run in equal)
+        ends.append(f"{arm} {by_seed} | {spread([*last.values()])} | {gap} | {of_all:.3g} |")
+    title = f"### {task}: {catalog.get_task(task).metric}; {runs[0].samples:,} samples each"
+    return "\n".join([title, "", *curves, "", *ends])
 
 
 def main() -> None:
-    """Train all and print the tables."""
+    """Train all, or read what was kept, and print the tables."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.shared_experience", description=(__doc__ or "").splitlines()[0]
     )
-    parser.add_argument("--tasks", nargs="+", default=list(PRESETS), choices=list(PRESETS))
+    parser.add_argument("--tasks", nargs="+", default=list(OTHERS), choices=list(OTHERS))
     parser.add_argument("--k", nargs="+", type=int, default=[1, 2, 6])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--only", choices=["shared", "own"], help="with sharing on, or off, alone")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the curves, and go on with those it holds")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="print the tables of such a file, train nothing")
     options = parser.parse_args()
-    ways = [shared for shared in (False, True) if options.only != ("own" if shared else "shared")]
+    if options.read:
+        print(render(read(options.read)))
+        return
     print(f"{machine()}\n", flush=True)
-    runs = []
-    for task in options.tasks:
-        for seed in options.seeds:
-            for k in options.k:
-                for shared in ways:
-                    runs.append(train(task, k, shared, seed))
-                    print_run(runs[-1])
-        print_table(task, [run for run in runs if run.task == task])
+    runs = read(options.save) if options.save and options.save.exists() else []
+    known = {(run.task, run.k, run.seed) for run in runs if run.shared or run.k == 1}
+    for task, seed, k in itertools.product(options.tasks, options.seeds, options.k):
+        if (task, k, seed) not in known:
+            runs.append(train(task, k, k > 1, seed))
+            print(runs[-1], flush=True)
+        if options.save:
+            write(options.save, runs)
+    print(render(runs))
 
 
 if __name__ == "__main__":
