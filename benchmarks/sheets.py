@@ -67,7 +67,7 @@ def begin(browser: Browser, task: str, rounds: int) -> Any:
 
     texts = {"title": "A real experiment", "consent_text": "Please look at robots.", "contact": "nobody"}
     study = Study.objects.create(**texts, demonstration=True, status=Study.Status.OPEN)
-    Arm.objects.create(study=study, task=task, k=6, n=rounds, training_start=TrainingStart.BEST)
+    Arm.objects.create(study=study, task=task, k=6, n=rounds, training_start=TrainingStart.BEST_SHORT)
     person = enrolment.create_participant(study)
     link = person.get_absolute_url()
     _, page = browser.send(browser.get(link)[1], f"{link}consent/", agree="yes")

@@ -1,14 +1,22 @@
 """What a round's training starts from, and that the worker puts it where the trainer looks for it."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.core.exceptions import ValidationError
 
 from simulation import catalog
 from tests.webapp.fake_workers import create_experiment, do_work, find_open_requests, finish_request
+from trainer.records import resolve_preset
+from trainer.saved_preset import describe_values
 from webapp.experiments import loop, run_folder
+from webapp.experiments.durations import measure_step
 from webapp.experiments.execute.train import build_job, find_candidates
 from webapp.experiments.execute.warm_start import fetch_start, find_start
 from webapp.experiments.models import Experiment
+from webapp.experiments.trained_presets import compare_settings
+
+NOON = datetime(2026, 11, 28, 12, tzinfo=UTC)
 
 
 def reach_second_round(**settings):
@@ -53,6 +61,33 @@ def test_a_policy_that_is_gone_is_said_to_be_gone(second_round):
 def test_as_published_every_round_starts_from_random_weights():
     first, request = reach_second_round(method="icpl")
     assert find_start(first) is None and find_start(request) is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("overrides", "shorter"), [({}, 600), ({"iterations": 10}, 6)])
+def test_later_rounds_that_go_on_from_the_best_may_train_less(overrides, shorter):
+    settings = {"method": "icpl", "task": "Humanoid", "overrides": overrides}
+    first, request = reach_second_round(**settings, training_start="best_short")
+    assert find_start(request).candidate == "1-3"
+    whole, part = (build_job(one.experiment, one, find_candidates(one)) for one in (first, request))
+    assert (whole.overrides, part.overrides) == (overrides, {"iterations": shorter})
+    values = describe_values(resolve_preset(part))
+    assert not any(one.differs for one in compare_settings(request.experiment, values)), "it is as it is set"
+    first, request = reach_second_round(**settings, training_start="best", seed=1)
+    assert build_job(request.experiment, request, find_candidates(request)).overrides == overrides
+
+
+@pytest.mark.django_db
+def test_the_time_of_a_shorter_training_is_expected_and_counted_as_such():
+    """The first round's training took 100 s, and the second 60 s."""
+    first, request = reach_second_round(method="icpl", training_start="best_short")
+    row, other = request.experiment, create_experiment(k=3, n=2, training_start="best_short")
+    assert row.jobs.filter(kind="train").count() == 2
+    for one, seconds in ((first, 100), (request, 60)):
+        done = {"status": "done", "started_at": NOON, "finished_at": NOON + timedelta(seconds=seconds)}
+        one.jobs.filter(kind="train").update(**done)
+        assert measure_step(row, "training", {}) == pytest.approx(60)
+        assert measure_step(other, "training", {}) == pytest.approx(100)
 
 
 @pytest.mark.django_db

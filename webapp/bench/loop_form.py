@@ -63,9 +63,9 @@ class LoopForm(forms.ModelForm):
             "k": "Compared at a time; below 4 leaves little choice.",
             "n": "5 in most papers; most of the gain is in the first three.",
             "preset": "Quick: minutes a round on two cores. Paper: needs a GPU.",
-            "training_start": "From the last best, robots get better from round to round, and people see them sooner; "
-            "the first round starts from a policy that stays up where the task has one. Scores are not comparable with "
-            "the papers'.",
+            "training_start": "From the last best, robots get better from round to round, and people see them sooner, "
+            "most of all where later rounds train less. The first round starts from a policy that stays up where the "
+            "task has one. Scores are not comparable with the papers'.",
             "seed": "Experiments with equal settings and seed draw equal randomness, and share their trainings. Empty: "
             "one more than the highest seed of an equal experiment.",
             "name": "For you: how it appears on the bench.",

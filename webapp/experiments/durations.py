@@ -7,7 +7,7 @@ import statistics
 import time
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Case, Q, QuerySet, When
 
 from llm.methods import ASKING_PAIRS
 from llm.records import format_canonical
@@ -16,6 +16,8 @@ from webapp.experiments.courses import Course, read_course
 from webapp.experiments.first_courses import FIRST_COURSES, PRESET
 from webapp.experiments.job_kinds import JOB_KINDS, MEASURED_KINDS
 from webapp.experiments.models import Experiment, Job
+from webapp.experiments.models.loop_settings import TrainingStart
+from webapp.experiments.shorter_rounds import SHARE, trains_shorter
 
 REMEMBERED_JOBS = 7
 """A step is expected to take the median of this many newest jobs of its kind: the machine's load changes."""
@@ -34,6 +36,8 @@ LIKE_STEPS: dict[str, tuple[str, ...]] = {
 """By step: the settings that experiments of another K must share; the time of their parts is taken then."""
 UNMEASURED_CLIP_SECONDS = 3.5
 """Two processes on two idle cores took 3.4 s (Cartpole) and 4.2 s (Ant) for a clip each, their start included."""
+SHORTER = Q(experiment__training_start=TrainingStart.BEST_SHORT, request__payload__iteration__gt=1)
+"""Trainings of later rounds that went on from the best; few begin without one, as the round before was not judged."""
 OWN_PROGRAMS = 2
 """The round's own programs that share a core with what is estimated, until it begins."""
 StepKey = tuple[str, str]
@@ -72,6 +76,13 @@ shared_known = SharedKnown()
 
 def measure_step(experiment: Experiment, step: str, known: Known) -> float | None:
     """The seconds that this step usually takes for these settings; None if nothing like it was done before."""
+    seconds = _measure_whole_step(experiment, step, known)
+    shorter = seconds is not None and step == "training" and trains_shorter(experiment)
+    return SHARE * seconds if seconds is not None and shorter else seconds
+
+
+def _measure_whole_step(experiment: Experiment, step: str, known: Known) -> float | None:
+    """As `measure_step`, of a training of the preset's whole length."""
     seconds = _measure(experiment, step, ("task", "k", *EQUAL_STEPS[step]), known).seconds
     if seconds is None and step in LIKE_STEPS:
         each = _measure(experiment, step, LIKE_STEPS[step], known, each=True).seconds
@@ -132,9 +143,13 @@ def _measure(experiment: Experiment, step: str, names: tuple[str, ...], known: K
 def _measure_jobs(like: QuerySet[Job], parts_of: str) -> Usual:
     """Of the newest jobs; the seconds are those of one part of this step where one is named."""
     done = like.filter(status=Job.Status.DONE, attempt=1).order_by("-id")
-    newest = done.values_list("started_at", "finished_at", "experiment__k", "progress__course")[:REMEMBERED_JOBS]
+    shared = Case(When(SHORTER, then=SHARE), default=1.0)
+    names = ("started_at", "finished_at", "experiment__k", "progress__course", "share")
+    newest = done.annotate(share=shared).values_list(*names)[:REMEMBERED_JOBS]
     whole = [
-        ((ended - began).total_seconds(), k, points or []) for began, ended, k, points in newest if began and ended
+        ((ended - began).total_seconds() / share, k, [[at / share, fraction] for at, fraction in points or []])
+        for began, ended, k, points, share in newest
+        if began and ended
     ]
     seconds = [taken / (_count_parts(parts_of, k) if parts_of else 1) for taken, k, _ in whole]
     found = [read_course(points, taken) for taken, _, points in whole]

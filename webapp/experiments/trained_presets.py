@@ -13,6 +13,8 @@ from trainer.records import apply_overrides
 from trainer.saved_preset import describe_values
 from webapp.base.store import store
 from webapp.experiments.models import Experiment, Request, Run
+from webapp.experiments.models.loop_settings import TrainingStart
+from webapp.experiments.shorter_rounds import shorten
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,9 @@ def read_values(request: Request, run: Run | None) -> dict[str, Any]:
 def compare_settings(experiment: Experiment, values: Mapping[str, Any]) -> list[Setting]:
     """Each value beside today's."""
     today = _read_today(experiment)
+    shortened = experiment.training_start == TrainingStart.BEST_SHORT and "iterations" in today
+    if shortened and values.get("iterations") == shorten(today["iterations"]):
+        today["iterations"] = values["iterations"]
     return [Setting(name.replace("_", " "), used, today.get(name)) for name, used in values.items()]
 
 

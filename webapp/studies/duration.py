@@ -13,6 +13,8 @@ from simulation import catalog
 from webapp.experiments import loop
 from webapp.experiments.durations import measure_step
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Run
+from webapp.experiments.models.loop_settings import TrainingStart
+from webapp.experiments.shorter_rounds import SHARE
 from webapp.studies.assigning import PLAN
 from webapp.studies.models import Arm, Study
 from webapp.studies.questionnaires.moments import estimate_minutes
@@ -76,6 +78,8 @@ def _estimate_arm(arm: Arm, judged: float | None) -> ArmEstimate:
     training = measured if measured is not None else _assume_training(arm)
     if not arm.medium.filmed:
         training = 0.0
+    if training is not None and arm.training_start == TrainingStart.BEST_SHORT:
+        training *= (1 + SHARE * (arm.rounds - 1)) / arm.rounds
     around = (known.get("writing") or WRITING_SECONDS) + (known.get("filming") or FILMING_SECONDS)
     return ArmEstimate(
         arm=arm,

@@ -41,7 +41,7 @@ def draft_arms(task: str, methods: Sequence[str], model: LanguageModel | None) -
             task=task,
             method=name,
             model=model,
-            training_start=TrainingStart.BEST,
+            training_start=TrainingStart.BEST_SHORT,
         )
         for number, name in enumerate(methods)
     ]

@@ -27,7 +27,10 @@ SETTINGS = {
     "k": keep("Candidates per round, K."),
     "n": keep("Rounds, N."),
     "preset": keep("Training settings: quick or paper."),
-    "training_start": keep("What each round's policies start from: random, upright (a policy that stays up) or best."),
+    "training_start": keep(
+        "What each round's policies start from: random, upright (a policy that stays up), best, or best_short (the "
+        "same, with shorter trainings)."
+    ),
     "shared_experience": keep("Whether each policy learned from what all of its round did."),
     "model": keep_link(
         "Language model that writes the rewards; empty: the offline writer, or a method that writes nothing."

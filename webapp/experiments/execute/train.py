@@ -37,7 +37,7 @@ from webapp.base.claims import Interrupted
 from webapp.base.database import CONNECTION_ERRORS
 from webapp.base.store import store
 from webapp.base.store_interface import DiskFull
-from webapp.experiments import events, jobs, pair_sessions, request_results, run_folder, signals
+from webapp.experiments import events, jobs, pair_sessions, request_results, run_folder, shorter_rounds, signals
 from webapp.experiments.candidates import find_candidate, read_outcome
 from webapp.experiments.execute import reuse, warm_start
 from webapp.experiments.kinds.train import list_seeds
@@ -149,7 +149,7 @@ def build_job(experiment: Experiment, request: Request, candidates: list[Candida
         preset=experiment.preset,
         seed=seeds[0],
         seeds=tuple(seeds) if len(set(seeds)) > 1 else (),
-        overrides=experiment.overrides,
+        overrides=shorter_rounds.find_overrides(experiment, request.payload["iteration"]),
         film_at=settings.FILM_AT,
         rollouts=request.payload.get("rollouts", 1),
         warm=warm_start.find_start(request) is not None,

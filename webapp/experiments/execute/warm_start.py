@@ -13,6 +13,7 @@ from webapp.experiments import run_folder
 from webapp.experiments.kinds.train import find_training
 from webapp.experiments.models import Experiment, Request
 from webapp.experiments.models.loop_settings import TrainingStart
+from webapp.experiments.shorter_rounds import find_rounds_before
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def find_start(request: Request) -> Start | None:
         found = (winner.key, winner.iteration.experiment) if winner else ("", None)
         return Start("the policy of the winner that it goes on from", *found)
     key = request.payload.get("warm") or ""
-    if not key and experiment.training_start == TrainingStart.BEST:
+    if not key and experiment.training_start in (TrainingStart.BEST, TrainingStart.BEST_SHORT):
         key = _find_last_best(request)
     if key:
         return Start(f"the policy of {key}", key, experiment)
@@ -66,6 +67,6 @@ def fetch_start(request: Request, start: Start) -> bool:
 
 def _find_last_best(request: Request) -> str:
     """The id of the best of the last round before this one that has one; empty where there is none."""
-    before = request.experiment.iterations.filter(number__lt=request.payload["iteration"], aside=False)
+    before = find_rounds_before(request.experiment, request.payload["iteration"])
     last = before.exclude(best=None).select_related("best__iteration").last()
     return last.best.key if last and last.best else ""

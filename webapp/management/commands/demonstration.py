@@ -63,5 +63,7 @@ class Command(BaseCommand):
                 thanks_text=THANKS,
             )
             arm = {name: plan[name] for name in ("task", "k", "n")}
-            Arm.objects.create(study=study, **arm, model=find_environment_model(), training_start=TrainingStart.BEST)
+            Arm.objects.create(
+                study=study, **arm, model=find_environment_model(), training_start=TrainingStart.BEST_SHORT
+            )
             self.stdout.write(f"Created: {plan['title']}")
