@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from webapp.comparisons.plan import Cell, Plan
 from webapp.comparisons.plan_warnings import list_warnings
 from webapp.experiments import headless, loop, repeating
 from webapp.experiments.execute.train import build_job, find_candidates, save_sessions
+from webapp.experiments.figures import complete_sessions, make_metric_sums_chart, make_sessions_chart
 from webapp.experiments.models import Candidate, Clip, Experiment
 
 pytestmark = pytest.mark.django_db
@@ -155,6 +157,7 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
         assert "No program: this policy learned its reward from 49 answers about pairs of its segments." in page
         assert "Reward model by session" in page and ">75%</td>" in page and ">42</td>" in page
         assert "Segments of session 2" in page and "up to fifty of the last ones are drawn" in page
+        assert "Segments of session 2, by the metric" in page and 'data-label="With the metric">-0.982<' in page
         for words in ("writer:", "Conversation", "conversation", "<h2>Code", "Retrain the winner", "Next round"):
             assert words not in page
     page = html(staff.get(f"/bench/{row.public_id}/"))
@@ -165,9 +168,26 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
     assert "right on new answers" in numbers and "0.75" in numbers
     points = staff.get(f"/bench/{row.public_id}/1-1/sums.csv").content.decode()
     assert '12.0,"learned sum, before it learned",0.5' in points and "34.0," in points
+    beside = staff.get(f"/bench/{row.public_id}/1-1/metric-sums.csv").content.decode()
+    assert '4.0,"learned sum, before it learned",0.0' in beside and beside.count("segments,") == 3, "known of three"
     Candidate.objects.update(sessions=[one | {"points": []} for one in row.winner.sessions])
     page = html(staff.get(f"/bench/{row.public_id}/"))
-    assert "Segments of session" not in page and "up to fifty" not in page
+    assert "Segments of session" not in page and "up to fifty" not in page and "With the metric" not in page
+
+
+def test_the_metric_is_drawn_where_it_says_more_than_the_true_sums() -> None:
+    session = asdict(bench_rows.SESSIONS[1])
+    same = session | {"metrics": [true for _, true in session["points"]]}
+    earlier = {name: value for name, value in session.items() if name != "metrics"}
+    drawn = [not make_metric_sums_chart([one]).empty for one in (session, same, earlier)]
+    assert drawn == [True, False, False]
+    series = [[one.name for one in make_sessions_chart([of]).series] for of in (session, same, earlier)]
+    assert ["correlation with the metric" in names for names in series] == drawn
+    correlations = [complete_sessions([one])[0]["metric_correlation"] for one in (session, same, earlier)]
+    assert correlations == [pytest.approx(-0.982, abs=1e-3), pytest.approx(-0.808, abs=1e-3), None]
+    few, equal = ({"metrics": known} for known in ([1.0, None, None, 2.0], [1.0] * 4))
+    assert [complete_sessions([session | one])[0]["metric_correlation"] for one in (few, equal)] == [None, None]
+    assert make_metric_sums_chart([session | few]).empty, "two points are no scatter"
 
 
 @pytest.mark.slow
@@ -265,7 +285,7 @@ def test_an_export_has_the_sessions_and_no_empty_program(staff: Client) -> None:
     names = set(package.namelist())
     assert {
         "preferences/1/1-1.csv",
-        *(f"figures/experiment-1-1-1-{slug}.svg" for slug in ("sessions", "sums")),
+        *(f"figures/experiment-1-1-1-{slug}.svg" for slug in ("sessions", "sums", "metric-sums")),
     } <= names
     assert "right on new answers" in package.read("figures/experiment-1-1-1-sessions.csv").decode()
     assert not [name for name in names if name.startswith("code/")]
@@ -320,6 +340,8 @@ def test_a_report_counts_what_was_asked_and_says_what_was_learned(tmp_path: Path
     (result,) = experiment_results.read_results(plan)
     assert (result.queries, cell.arm.candidates) == (51, 1)
     text = report.write_report(plan, tmp_path).read_text()
-    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0.75 | 0.50 | 0.12 | 0.25 | 8.00 |" in text
+    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0.75 | 0.50 | -0.98 | 0.12 | 0.25 | 8.00 |" in text
+    assert "![learned-Cartpole.svg](learned-Cartpole.svg)" in text
+    assert "sum of the hidden metric" in (tmp_path / "learned-Cartpole.svg").read_text()
     assert "No language model writes for PEBBLE." in text and "no language model wrote a program" in text
     assert "Training preset: quick; PEBBLE: quick-sac; all with {'iterations': 9}." in text and "Written by" not in text

@@ -37,6 +37,7 @@ from trainer.preferences.labels import Labels, Unlabelled
 from trainer.preferences.new_answers import measure_before
 from trainer.preferences.prior import Priors
 from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, compute_member_probabilities, draw_pairs
+from trainer.preferences.recorded_steps import read_steps
 from trainer.preferences.reward_model import Fit, RewardModel
 from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.session_figures import Session
@@ -103,7 +104,8 @@ class PreferenceTraining:
         actions = experience.actions[groups].flatten(1, 2).clamp(-1.0, 1.0)  # as the worlds take them
         inputs = torch.cat((observations, actions), dim=-1)
         inputs = self._priors.extend(inputs, experience.rewards[groups].flatten(1, 2))
-        self._record(horizon, inputs.view(len(groups), *rewards.shape[1:], -1))
+        steps = read_steps(horizon, groups, [one.truth for one in self.settings], self._worlds)
+        self._segments.add(inputs.view(len(groups), *rewards.shape[1:], -1)[:, :, : self._worlds], **steps)
         self.sums = {group: (0.0, 0) for group in groups}
         learned = [row for row, has in enumerate(self._learned) if has]
         if learned:
@@ -249,18 +251,6 @@ class PreferenceTraining:
             if discriminator is not None:
                 discriminator.load_state_dict(saved)
         self.sessions = [[Session(**session) for session in held] for held in state["sessions"]]
-
-    def _record(self, horizon: Horizon, inputs: Tensor) -> None:
-        """Put the steps of the recorded worlds, inputs (R, T, M, F), into the reservoir."""
-        experience = horizon.experience
-        truths, counts = experience.rewards.clone(), torch.ones_like(experience.terminated)
-        for group, wanted in zip(self.groups, self.settings, strict=True):
-            if wanted.truth == "metric":
-                truths[group], counts[group] = horizon.step_metric[group], horizon.step_counts[group]
-        ended = experience.terminated | experience.truncated
-        truths, counts, ended = (tensor[self.groups, :, : self._worlds] for tensor in (truths, counts, ended))
-        poses = horizon.poses[self.groups] if horizon.poses.shape[2] else None
-        self._segments.add(inputs[:, :, : self._worlds], truths, counts, ended, poses)
 
     def _learn_intrinsic(self, exploring: Sequence[int], inputs: Tensor, intrinsic: Tensor) -> None:
         """Have models that want it learn what their rows are rewarded with while they explore (RIME, section 4.2):

@@ -30,10 +30,18 @@ def measure_before(
     spread = float(disagreement(compute_member_probabilities(returns, pairs.to(returns.device))).mean())
     known = (right / (len(returns) * decided) if decided else None, correlation, spread)
     figures = dict(zip(names, (None if value != value else value for value in known), strict=True))
-    return {**figures, "points": pick_points(both)}
+    return {**figures, **pick_points(both, segments.metrics[shown])}
 
 
-def pick_points(both: Tensor) -> tuple[tuple[float, float], ...]:
-    """Up to MOST_POINTS of all segments, evenly spaced: their learned and true sums, from both (2, S)."""
+def pick_points(both: Tensor, metrics: Tensor) -> dict[str, Any]:
+    """Up to MOST_POINTS of all segments, evenly spaced: their learned and true sums, from both (2, S), and those of the
+    metric (S,).
+    """
     chosen = torch.linspace(0, both.shape[1] - 1, min(MOST_POINTS, both.shape[1])).long()
-    return tuple((float(f"{learned:.5g}"), float(f"{true:.5g}")) for learned, true in both[:, chosen].T.tolist())
+    points = tuple((_shorten(learned), _shorten(true)) for learned, true in both[:, chosen].T.tolist())
+    known = tuple(None if value != value else _shorten(value) for value in metrics[chosen].tolist())
+    return {"points": points, "metrics": known if any(value is not None for value in known) else ()}
+
+
+def _shorten(value: float) -> float:
+    return float(f"{value:.5g}")

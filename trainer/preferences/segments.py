@@ -7,7 +7,7 @@ unless an episode was shorter: B-Pref's code needs episodes of one length. Where
 episode, segments are whole episodes.
 
 Shapes: R rows, T steps of a horizon, W recorded worlds a row, C places in the reservoir, L steps, F inputs, P numbers
-of a pose, where segments are to be filmed.
+of a pose, where segments are to be filmed; S columns of what is kept for charts alone.
 """
 
 from __future__ import annotations
@@ -27,6 +27,11 @@ STEPS_KEPT = 51_200
 LEAST_PLACES = 100
 EPISODES_KEPT = 100
 """Whole episodes, however long, that a row keeps of which only the last ones count: the most that a method asks for."""
+SHOWN = 1
+"""Columns of what is kept of each step for charts alone."""
+TENSORS = ("_ring", "_ages", "_returns", "_rows", "_lengths", "_episodes")
+SHOWN_TENSORS = ("_shown_ring", "_shown")
+"""What checkpoints hold; those of earlier versions lack the second."""
 RECENT = 10
 """Episodes whose mean return the teacher's thresholds follow (B-Pref, section 3.2)."""
 
@@ -43,6 +48,10 @@ class Segments:
     """(S, L) what each step is worth to the teacher: the human-written reward, or the metric where it counts."""
     poses: Tensor
     """(S, L, P) how the robot stood before each step, as Environment.poses has it; P = 0 where nobody films it."""
+    metrics: Tensor
+    """(S,) the sum of the task's metric over the steps at which it counts; NaN where it counts at none, or was not
+    kept.
+    """
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -86,6 +95,9 @@ class SegmentReservoir:
         self._ages = torch.zeros(rows, worlds, dtype=torch.int64)
         self._returns = torch.zeros(rows, worlds, dtype=torch.float64)
         self._rows = torch.zeros(rows, count, steps, features + pose_size + 1, device=device)
+        # beside both, what nothing is learned from: the metric, NaN where it does not count
+        self._shown_ring = torch.full((rows, steps + horizon, worlds, SHOWN), torch.nan, device=device)
+        self._shown = torch.full((rows, count, steps, SHOWN), torch.nan, device=device)
         self._lengths = torch.zeros(rows, count, dtype=torch.int64)
         self._episodes = torch.full((rows, count), -1, dtype=torch.int64)
         """The number of episodes of the row that had ended before a segment's; -1 in an empty place."""
@@ -94,17 +106,28 @@ class SegmentReservoir:
         self._recent: list[list[tuple[float, int]]] = [[] for _ in seeds]
         """(return, steps) of each row's last episodes."""
 
-    def add(self, inputs: Tensor, truths: Tensor, counts: Tensor, ended: Tensor, poses: Tensor | None = None) -> None:
-        """Take in one horizon: inputs (R, T, W, F); truths, counts and ended (R, T, W); poses (R, T, W, P).
+    def add(
+        self,
+        inputs: Tensor,
+        truths: Tensor,
+        counts: Tensor,
+        ended: Tensor,
+        poses: Tensor | None = None,
+        shown: Tensor | None = None,
+    ) -> None:
+        """Take in one horizon: inputs (R, T, W, F); truths, counts and ended (R, T, W); poses (R, T, W, P); shown
+        (R, T, W, S), the metric, NaN where it does not count.
 
         `counts`: the steps at which `truths` says something; a segment without one cannot be judged and is not kept.
         """
         horizon, size = inputs.shape[1], self._ring.shape[1]
         at = (self._next + torch.arange(horizon)) % size
         worth = torch.where(counts, truths, 0.0)
-        shown = inputs[..., :0] if poses is None else poses
-        steps = torch.cat((inputs, worth.unsqueeze(-1), shown, counts.unsqueeze(-1)), dim=-1)
+        stood = inputs[..., :0] if poses is None else poses
+        steps = torch.cat((inputs, worth.unsqueeze(-1), stood, counts.unsqueeze(-1)), dim=-1)
         self._ring[:, at.to(self.device)] = steps
+        if shown is not None:
+            self._shown_ring[:, at.to(self.device)] = shown[..., : self._shown.shape[-1]]
         worth, ended = worth.cpu().double(), ended.cpu()
         for t in range(horizon):
             self._ages += 1
@@ -127,11 +150,12 @@ class SegmentReservoir:
 
     def segments(self, row: int, chosen: Sequence[int]) -> Segments:
         """The segments in these places of a row."""
-        found = self._rows[row, torch.tensor(list(chosen), dtype=torch.int64, device=self.device)]
+        places = torch.tensor(list(chosen), dtype=torch.int64, device=self.device)
+        found, shown = self._rows[row, places], self._shown[row, places]
         lengths = self._lengths[row, list(chosen)].to(self.device).unsqueeze(1)
         valid = torch.arange(self.steps, device=self.device) >= self.steps - lengths
         inputs, truths, poses = found.tensor_split((self._features, self._features + 1), dim=-1)
-        return Segments(inputs, valid, truths.squeeze(-1), poses)
+        return Segments(inputs, valid, truths.squeeze(-1), poses, _sum_known(shown[..., :1]))
 
     def mean_step(self, row: int) -> float:
         """What a step was worth on average in the row's last RECENT episodes; 0 before the first has ended.
@@ -144,15 +168,14 @@ class SegmentReservoir:
 
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only."""
-        for name in ("_ring", "_ages", "_returns", "_rows", "_lengths", "_episodes"):
+        for name in (*TENSORS, *SHOWN_TENSORS):
             setattr(self, name, getattr(self, name)[rows])
         for name in ("last_episodes", "_random", "_offered", "_ended", "_recent"):
             setattr(self, name, [getattr(self, name)[row] for row in rows])
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that a continuation needs: tensors and plain values."""
-        tensors = ("_ring", "_ages", "_returns", "_rows", "_lengths", "_episodes")
-        return {name: getattr(self, name) for name in tensors} | {
+        return {name: getattr(self, name) for name in (*TENSORS, *SHOWN_TENSORS)} | {
             "next": self._next,
             "offered": self._offered,
             "ended": self._ended,
@@ -161,9 +184,11 @@ class SegmentReservoir:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from a state_dict."""
+        """Continue from a state_dict. One of an earlier version keeps nothing for charts, and goes on so."""
         for name in ("_ring", "_rows"):
             setattr(self, name, state[name].to(self.device))
+        for name, like in zip(SHOWN_TENSORS, (self._ring, self._rows), strict=True):
+            setattr(self, name, state.get(name, like[..., :0]).to(self.device))
         for name in ("_ages", "_returns", "_lengths", "_episodes"):
             setattr(self, name, state[name])
         self._next, self._offered, self._ended = state["next"], list(state["offered"]), list(state["ended"])
@@ -182,13 +207,15 @@ class SegmentReservoir:
         where = (rows.unsqueeze(1).to(self.device), at.to(self.device), worlds.unsqueeze(1).to(self.device))
         found = self._ring[where]
         valid = torch.arange(self.steps) >= self.steps - lengths.unsqueeze(1)
-        found = found * valid.unsqueeze(-1).to(self.device)
+        valid = valid.unsqueeze(-1).to(self.device)
+        found, shown = found * valid, torch.where(valid, self._shown_ring[where], torch.nan)
         counted = (found[..., -1] > 0).any(1).tolist()
         also_ended = ended[rows, worlds].tolist()
         for index, (row, length) in enumerate(zip(rows.tolist(), lengths.tolist(), strict=True)):
             place = self._place(row) if counted[index] else None
             if place is not None:
                 self._rows[row, place] = found[index, :, :-1]
+                self._shown[row, place] = shown[index]
                 self._lengths[row, place] = length
                 self._episodes[row, place] = self._ended[row]
             self._ended[row] += also_ended[index]
@@ -203,3 +230,9 @@ class SegmentReservoir:
             return number % count
         place = self._random[row].randrange(number + 1)
         return place if place < count else None
+
+
+def _sum_known(steps: Tensor) -> Tensor:
+    """Sums (S,) of steps (S, L, 0 or 1), without those that are NaN; NaN where no other is there."""
+    known = ~steps.isnan()
+    return torch.where(known.flatten(1).any(1), steps.nansum((1, 2)), torch.nan)

@@ -42,13 +42,19 @@ class Session:
     """Learned and true sum of some of this session's segments, by the model that had not seen them. In a file of their
     own, and in no checkpoint.
     """
+    metrics: tuple[float | None, ...] = ()
+    """Of each of these segments, the sum of the task's metric; None where it counts at no step. Empty where no segment
+    has any, or an earlier version began the training. Beside the points in their file.
+    """
 
     def to_state(self) -> dict[str, Any]:
         """All figures but the points."""
-        return {name: value for name, value in asdict(self).items() if name != POINTS}
+        return {name: value for name, value in asdict(self).items() if name not in OF_POINTS}
 
 
-POINTS = "points"
+OF_POINTS = ("points", "metrics")
+Point = tuple[float, float, float | None]
+"""Learned and true sum of a segment, and that of the metric."""
 SHARES = ("accuracy", "accuracy_before", "correlation_before", "disagreement")
 """The figures that are no counts."""
 
@@ -56,7 +62,9 @@ SHARES = ("accuracy", "accuracy_before", "correlation_before", "disagreement")
 def read_sessions(job_dir: Path, index: int) -> list[Session]:
     """The sessions that a candidate has held; none where it learns from its reward function."""
     points = _read_points(job_dir, index)
-    return [_read_session(row, points) for row in _read_rows(_get_sessions_file(job_dir, index))]
+    return [
+        _read_session(row, points.get(int(row["session"]))) for row in _read_rows(_get_sessions_file(job_dir, index))
+    ]
 
 
 def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:
@@ -64,10 +72,10 @@ def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> No
     <index>-points.csv keeps the points of earlier sessions, which a training that went on does not know.
     """
     points = {number: found for number, found in _read_points(job_dir, index).items() if number <= len(sessions)}
-    points |= {one.session: one.points for one in sessions if one.points}
+    points |= {one.session: _join_points(one) for one in sessions if one.points}
     lines = [(number, *point) for number, found in sorted(points.items()) for point in found]
-    _replace(_get_points_file(job_dir, index), ("session", "learned", "true"), lines)
-    names = [field.name for field in fields(Session) if field.name != POINTS]
+    _replace(_get_points_file(job_dir, index), ("session", "learned", "true", "metric"), lines)
+    names = [field.name for field in fields(Session) if field.name not in OF_POINTS]
     _replace(_get_sessions_file(job_dir, index), names, [tuple(one.to_state().values()) for one in sessions])
 
 
@@ -87,18 +95,28 @@ def _read_rows(path: Path) -> list[dict[str, str]]:
         return []
 
 
-def _read_points(job_dir: Path, index: int) -> dict[int, tuple[tuple[float, float], ...]]:
-    """The points of each session; none in files of earlier versions."""
-    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
+def _join_points(session: Session) -> list[Point]:
+    """A session's points with their metric."""
+    metrics = session.metrics or (None,) * len(session.points)
+    return [(*point, metric) for point, metric in zip(session.points, metrics, strict=True)]
+
+
+def _read_points(job_dir: Path, index: int) -> dict[int, list[Point]]:
+    """The points of each session; none in files of earlier versions, or none with a metric."""
+    found: dict[int, list[Point]] = defaultdict(list)
     for row in _read_rows(_get_points_file(job_dir, index)):
-        found[int(row["session"])].append((float(row["learned"]), float(row["true"])))
-    return {number: tuple(points) for number, points in found.items()}
+        metric = float(row["metric"]) if row.get("metric") else None
+        found[int(row["session"])].append((float(row["learned"]), float(row["true"]), metric))
+    return found
 
 
-def _read_session(row: dict[str, str], points: dict[int, tuple[tuple[float, float], ...]]) -> Session:
+def _read_session(row: dict[str, str], points: Sequence[Point] | None) -> Session:
     shares = {name: float(row[name]) if row[name] else None for name in SHARES}
     counts = {name: int(value) if value else None for name, value in row.items() if name not in SHARES}
-    return Session(**counts, **shares, points=points.get(int(row["session"]), ()))  # type: ignore[arg-type]
+    metrics = tuple(metric for *_, metric in points or ())
+    own = {"points": tuple((learned, true) for learned, true, _ in points or ())}
+    known = {"metrics": metrics} if any(metric is not None for metric in metrics) else {}
+    return Session(**counts, **shares, **own, **known)  # type: ignore[arg-type]
 
 
 def _replace(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

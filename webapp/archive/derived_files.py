@@ -20,7 +20,12 @@ from webapp.archive.tables import TABLES
 from webapp.base import charts
 from webapp.base.store import store
 from webapp.experiments import upgrades
-from webapp.experiments.figures import make_sessions_chart, make_sums_chart, read_rounds_chart
+from webapp.experiments.figures import (
+    make_metric_sums_chart,
+    make_sessions_chart,
+    make_sums_chart,
+    read_rounds_chart,
+)
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Candidate, Experiment
 from webapp.problems import lookup
@@ -62,7 +67,8 @@ def _list_experiments(scope: Scope) -> list[Experiment]:
 def _write_sessions_charts(bundle: Bundle, number: int, experiment: Experiment) -> None:
     """How the reward model of each policy learned from answers about pairs."""
     for candidate in Candidate.objects.filter(iteration__experiment=experiment).exclude(sessions=[]):
-        for chart in (make_sessions_chart(candidate.sessions), make_sums_chart(candidate.sessions)):
+        for make in (make_sessions_chart, make_sums_chart, make_metric_sums_chart):
+            chart = make(candidate.sessions)
             if not chart.empty:
                 name = f"figures/experiment-{number}-{candidate.key}-{chart.slug}"
                 bundle.write_text(f"{name}.svg", charts.to_svg(chart))

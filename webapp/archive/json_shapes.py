@@ -49,6 +49,7 @@ SHAPES: dict[str, Any] = {
             **dict.fromkeys(("session", "samples", "asked", "equal", "skipped", "labels", "epochs"), WHOLE),
             **dict.fromkeys(("accuracy", "accuracy_before", "correlation_before", "disagreement"), MAYBE),
             "points?": [[NUMBER]],
+            "metrics?": [MAYBE],
             ...: MAYBE,
         }
     ],

@@ -37,7 +37,7 @@ from webapp.comparisons.plan import REFERENCES, Plan
 from webapp.comparisons.report_details import SEPARATOR, UNKNOWN, add_details
 from webapp.comparisons.unread import find_unread
 from webapp.experiments import provenance
-from webapp.experiments.figures import hide_undecided
+from webapp.experiments.figures import complete_sessions
 from webapp.problems.media import get_medium
 
 EXPLANATION = """\
@@ -68,16 +68,18 @@ each got there is in the table of rounds."""
 LEARNING_TEXT = """\
 Policies that learned their reward from answers about pairs; no language model wrote a program for them. Means over the
 experiments that were run here: pairs asked, seen as equal and skipped; the last session's figures before it learned
-from its own answers; and what a step of the policy was worth in the last tenth of its training, by the reward that it
-learned and by the task's human-written one."""
+from its own answers (correlation: of learned and true sums of its segments; with the metric: of learned sums and the
+metric's, where it is known of three segments); and what a step of the policy was worth in the last tenth of its
+training, by the reward that it learned and by the task's human-written one."""
 NO_REFERENCES: References = {}
 COUNTS = ("asked", "equal", "skipped")
 LEARNING = {
     "accuracy_before": "right on new answers",
     "correlation_before": "correlation",
+    "metric_correlation": "with the metric",
     "disagreement": "disagreement",
 }
-"""Figures of a session (trainer.preferences.session_figures) -> their heads."""
+"""Figures of a session (webapp.experiments.figures.complete_sessions) -> their heads."""
 TESTS_TEXT = """\
 Mann-Whitney U, two-sided, exact by permutation: U counts the pairs in which the arm's TS is higher. By seed: each
 experiment against the one with the same seed, which began with the same first rewards where the methods begin alike;
@@ -307,7 +309,7 @@ def _build_learning_table(scores: Sequence[Score]) -> str:
     for score in scores:
         held = [result.sessions for result in score.results if result.sessions]
         if held:
-            last = [hide_undecided(sessions)[-1] for sessions in held]
+            last = [complete_sessions(sessions)[-1] for sessions in held]
             figures = [format_known_mean([one[name] for one in last]) for name in LEARNING]
             counts = [format_mean([sum(one[name] for one in sessions) for sessions in held]) for name in COUNTS]
             rewards = zip(*(result.rewards for result in score.results if result.sessions), strict=True)

@@ -13,6 +13,7 @@ from webapp.comparisons import alignments, csv_tables
 from webapp.comparisons.experiment_results import Score
 from webapp.comparisons.findings import Evidence, Finding, References
 from webapp.comparisons.plan import REFERENCES, Plan
+from webapp.experiments.figures import list_metric_points, make_arms_scatter
 
 PROFILE_STEPS = 40
 
@@ -42,6 +43,7 @@ def build_charts(
         *([build_curves_chart(task, scored, by_tokens=True)] if limited else []),
         build_gain_chart(task, scored),
         build_scores_chart(task, scored),
+        build_learning_chart(task, scored),
     ]
     return [chart for chart in found if not chart.empty]
 
@@ -176,6 +178,13 @@ def build_gain_chart(task: str, scores: Sequence[Score]) -> Chart:
         reference=0.0,
         covers=(0.0,),
     )
+
+
+def build_learning_chart(task: str, scores: Sequence[Score]) -> Chart:
+    """What the reward models of each arm expected of the last session's segments, over the metric's sums."""
+    held = {score.arm.label: [r.sessions[-1] for r in score.results if r.sessions] for score in scores}
+    points = {label: [point for one in last for point in list_metric_points(one)] for label, last in held.items()}
+    return make_arms_scatter(task, {label: found for label, found in points.items() if found})
 
 
 def list_gains(score: Score) -> dict[int, list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import StatisticsError, correlation
 from typing import Any
 
 from webapp.base.charts import Chart, Series, drop_infinite
@@ -44,30 +45,61 @@ SESSION_SERIES = {
     "accuracy_before": "right on new answers",
     "accuracy": "right on those learned from",
     "correlation_before": "correlation with the true sums",
+    "metric_correlation": "correlation with the metric",
     "disagreement": "disagreement of the members",
 }
-"""Figures of a session (trainer.preferences.session_figures) -> their names; all lie between -1 and 1."""
+"""Figures of a session (`complete_sessions`) -> their names; all lie between -1 and 1."""
+LEAST_POINTS = 3
+"""Fewer are no scatter, and always correlate."""
 
 
-def hide_undecided(sessions: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The sessions, without a share of right answers where no answer so far prefers a segment: rows of earlier versions
+def complete_sessions(sessions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The sessions (trainer.preferences.session_figures) with the correlation of learned sums and the metric's, where
+    both are kept; without a share of right answers where no answer so far prefers a segment: rows of earlier versions
     have 1 there.
     """
     decided, shown = 0, []
     for session in sessions:
         decided += session["asked"] - session["skipped"] - session["equal"]
-        shown.append(session if decided else {**session, "accuracy": None})
+        own = {"metric_correlation": _correlate(list_metric_points(session))}
+        shown.append({**session, **own, **({} if decided else {"accuracy": None})})
     return shown
+
+
+def list_metric_points(session: Mapping[str, Any]) -> list[tuple[float, float | None]]:
+    """(the metric's sum, the learned sum) of the segments of a session that the metric says something of; none in
+    sessions of earlier versions.
+    """
+    found = zip(session.get("points", ()), session.get("metrics", ()), strict=False)
+    return [(metric, drop_infinite(learned)) for (learned, _), metric in found if drop_infinite(metric) is not None]
+
+
+def has_own_metric(session: Mapping[str, Any]) -> bool:
+    """Whether the metric says something else of segments than their true sums. Where the teacher compares the metric,
+    both are one.
+    """
+    found = zip(session.get("points", ()), session.get("metrics", ()), strict=False)
+    return any(metric not in (None, true) for (_, true), metric in found)
+
+
+def _correlate(points: Sequence[tuple[float, float | None]]) -> float | None:
+    known = [(x, y) for x, y in points if y is not None]
+    if len(known) < LEAST_POINTS:
+        return None
+    try:
+        return correlation(*zip(*known, strict=True))
+    except StatisticsError:  # all are equal
+        return None
 
 
 def make_sessions_chart(given: Sequence[Mapping[str, Any]]) -> Chart:
     """How well a reward model that learns from answers about pairs predicts them, session by session."""
-    sessions = hide_undecided(given)
+    sessions = complete_sessions(given)
     answers = tuple(float(session["labels"]) for session in sessions)
-    series = tuple(
-        Series(title, answers, tuple(drop_infinite(session[name]) for session in sessions))
-        for name, title in SESSION_SERIES.items()
-    )
+    values = {name: tuple(drop_infinite(session[name]) for session in sessions) for name in SESSION_SERIES}
+    if not any(map(has_own_metric, sessions)):
+        del values["metric_correlation"]
+    series = tuple(Series(SESSION_SERIES[name], answers, found) for name, found in values.items())
     last = max(answers, default=1.0)
     return Chart("sessions", "Reward model by session", "answers", "share, correlation", series, (0, last), True)
 
@@ -75,14 +107,42 @@ def make_sessions_chart(given: Sequence[Mapping[str, Any]]) -> Chart:
 def make_sums_chart(sessions: Sequence[Mapping[str, Any]]) -> Chart:
     """What a reward model expected of segments of the last session that has any, and what they were worth."""
     shown: Mapping[str, Any] = next((session for session in reversed(sessions) if session.get("points")), {})
-    points = [(true, learned) for learned, true in shown.get("points", ())]
-    true = tuple(value for value, _ in points)
+    points = [(true, drop_infinite(learned)) for learned, true in shown.get("points", ())]
     title = f"Segments of session {shown['session']}" if shown else "Segments"
-    series = (Series("segments", true, tuple(drop_infinite(value) for _, value in points), look="points"),)
-    ends = (min(true, default=0.0), max(true, default=1.0))
-    width = ends[1] - ends[0] or 1.0
-    x_range = (ends[0] - width / 20, ends[1] + width / 20)
-    return Chart("sums", title, "true sum", "learned sum, before it learned", series, x_range)
+    return _make_scatter("sums", title, "true sum", {"segments": points})
+
+
+def make_metric_sums_chart(sessions: Sequence[Mapping[str, Any]]) -> Chart:
+    """The same beside the task's metric, of the last session in which it says something of enough segments. Empty where
+    the true sums are the metric's.
+    """
+    title, points = "Segments, by the metric", list[tuple[float, float | None]]()
+    for session in filter(has_own_metric, sessions):
+        found = list_metric_points(session)
+        if len(found) >= LEAST_POINTS:
+            title, points = f"Segments of session {session['session']}, by the metric", found
+    return _make_scatter("metric-sums", title, "sum of the hidden metric", {"segments": points})
+
+
+def make_arms_scatter(task: str, points: Mapping[str, Sequence[tuple[float, float | None]]]) -> Chart:
+    """The same of the reward models of a comparison's arms."""
+    title = f"{task}: learned reward and the metric, segments of the last sessions"
+    return _make_scatter(f"learned-{task}", title, "sum of the hidden metric", points)
+
+
+def _make_scatter(
+    slug: str, title: str, x_label: str, points: Mapping[str, Sequence[tuple[float, float | None]]]
+) -> Chart:
+    """(true sum, learned sum) of segments, by the name of their series."""
+    series = tuple(
+        Series(name, tuple(x for x, _ in found), tuple(y for _, y in found), look="points")
+        for name, found in points.items()
+    )
+    places = [x for one in series for x in one.x]
+    ends = (min(places, default=0.0), max(places, default=1.0))
+    margin = (ends[1] - ends[0] or 1.0) / 20
+    y_label = "learned sum, before it learned"
+    return Chart(slug, title, x_label, y_label, series, (ends[0] - margin, ends[1] + margin))
 
 
 def make_rounds_chart(metric: str, rounds: Sequence[tuple[int, Sequence[float]]], n: int, score: str = "RTS") -> Chart:

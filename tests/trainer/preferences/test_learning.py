@@ -18,6 +18,7 @@ from trainer.candidate import LEARNED_REWARD
 from trainer.preferences import reward_model
 from trainer.preferences.algorithms import METHODS, Preferences
 from trainer.preferences.learning import PreferenceTraining
+from trainer.preferences.session_figures import read_sessions
 from trainer.records import TrainJob, read_job, resolve_preset, shard_folder, write_json
 
 pytestmark = pytest.mark.slow
@@ -85,6 +86,8 @@ def test_every_answer_of_the_budget_is_asked_for_and_the_figures_are_written(sev
     assert [int(row["labels"]) for row in rows] == [2, 4, 6, 8, 10, 12, 14]
     assert [row["accuracy_before"] for row in rows][0] == "" and all(row["accuracy_before"] for row in rows[1:])
     assert not (folder / "preferences" / "1.csv").exists()
+    drawn = [one for held in (0, 2, 3) for one in read_sessions(folder, held)[1:]]
+    assert all(len(one.metrics) in (0, len(one.points)) for one in drawn) and any(one.metrics for one in drawn)
     assert lockstep._preferences._entropy is None
     learned = result.candidates[0].trace[LEARNED_REWARD]
     assert -1 <= learned["min"] <= learned["max"] <= 1

@@ -1,5 +1,7 @@
 """The reservoir of segments: where episodes are cut, which are kept, what the teacher's thresholds follow."""
 
+import copy
+
 import pytest
 import torch
 
@@ -75,6 +77,34 @@ def test_a_segment_in_which_the_metric_never_counts_cannot_be_asked_about():
     kept = play(reservoir(), [10, 2], counts="ends", truth=lambda step: float(step))
     assert contents(kept) == [[7, 8, 9, 10], [11, 12]]
     assert kept.segments(0, kept.pool(0)).truths.sum(1).tolist() == [10, 12]
+
+
+def test_a_segment_keeps_the_metric_of_the_steps_at_which_it_counts():
+    kept = reservoir(worlds=1)
+    numbers, nan = torch.arange(1.0, 7.0).view(1, 6, 1), float("nan")
+    ended = torch.tensor([False, False, True, False, False, True]).view(1, 6, 1)
+    metric = torch.tensor([0.5, nan, 2.0, nan, nan, nan]).view(1, 6, 1, 1)
+    kept.add(numbers.unsqueeze(-1), numbers, ended | True, ended, shown=metric)
+    found = kept.segments(0, kept.pool(0)).metrics
+    assert found[0] == 2.5 and found[1].isnan(), "the metric counts at none of its steps"
+
+
+def test_a_state_of_an_earlier_version_goes_on_without_the_metric():
+    kept, ones = reservoir(), torch.ones(1, 6, 1)
+    never, shown = ones < 0, ones.unsqueeze(-1)
+    kept.add(shown, ones, ones > 0, never, shown=shown)
+    state = copy.deepcopy(kept.state_dict())
+    resumed = reservoir()
+    resumed.load_state_dict({name: value for name, value in state.items() if "shown" not in name})
+    resumed.add(shown, ones, ones > 0, never, shown=shown)
+    kept.add(shown, ones, ones > 0, never, shown=shown)
+    assert contents(resumed) == contents(kept) and len(contents(kept)) == 3
+    assert resumed.segments(0, [0, 1, 2]).metrics.isnan().all()
+    assert kept.segments(0, [0, 1, 2]).metrics.tolist() == [4.0] * 3
+    again = reservoir()
+    again.load_state_dict(resumed.state_dict())
+    again.add(shown, ones, ones > 0, never, shown=shown)
+    assert again.segments(0, again.pool(0)).metrics.isnan().all()
 
 
 def test_a_full_reservoir_keeps_each_segment_with_equal_probability(monkeypatch):

@@ -15,7 +15,7 @@ def of(*truths):
     rows = [[0.0] * (longest - len(row)) + list(row) for row in truths]
     valid = [[False] * (longest - len(row)) + [True] * len(row) for row in truths]
     inputs = torch.zeros(len(rows), longest, 1)
-    return Segments(inputs, torch.tensor(valid), torch.tensor(rows), inputs[..., :0])
+    return Segments(inputs, torch.tensor(valid), torch.tensor(rows), inputs[..., :0], inputs[:, 0, 0])
 
 
 def ask(segments, mean_step=1.0, pairs=((0, 1),), **noise):

@@ -42,8 +42,13 @@ class Learning:
 
     @property
     def sessions(self) -> Sequence[Mapping[str, Any]]:
-        held = figures.hide_undecided(self.candidate.sessions)
+        held = figures.complete_sessions(self.candidate.sessions)
         return [{**session, "films": self.films.get(session["session"], "")} for session in held]
+
+    @property
+    def with_metric(self) -> bool:
+        """Whether the metric is known of enough segments to correlate, in a session at least."""
+        return any(session["metric_correlation"] is not None for session in self.sessions)
 
     @property
     def undecided(self) -> bool:
@@ -72,6 +77,20 @@ class Learning:
         """Empty before the second session: no model has expected anything, or trainings of earlier versions."""
         chart = self.sums_chart
         return SafeString() if chart.empty else draw_figure(chart, f"{self.address}sums", titled=True)
+
+    @property
+    def metric_chart(self) -> charts.Chart:
+        return figures.make_metric_sums_chart(self.candidate.sessions)
+
+    @property
+    def metric_figure(self) -> SafeString:
+        """Empty where `sums_figure` is, where it shows the metric, and where the metric says nothing of segments."""
+        chart = self.metric_chart
+        return SafeString() if chart.empty else draw_figure(chart, f"{self.address}{chart.slug}", titled=True)
+
+    @property
+    def all_charts(self) -> tuple[charts.Chart, ...]:
+        return (self.chart, self.sums_chart, self.metric_chart)
 
     @property
     def asked(self) -> int:

@@ -154,7 +154,7 @@ def candidate_figure(request: HtmxHttpRequest, public_id: uuid.UUID, key: str, s
     figures = {chart.slug: [chart] for chart in (details.metric_chart, *details.component_charts)}
     figures["components"] = details.component_charts
     if details.learning:
-        figures |= {chart.slug: [chart] for chart in (details.learning.chart, details.learning.sums_chart)}
+        figures |= {chart.slug: [chart] for chart in details.learning.all_charts}
     if slug not in figures:
         raise Http404(f"Candidate {key} has no chart {slug!r}.")
     return respond_with_charts(figures[slug], ending, f"{row.task}-{row.method}-{key}-{slug}")
