@@ -60,7 +60,8 @@
     }, 1000 * (live()?.dataset.every || PROGRESS));
   }
   askOn();
-  document.body.addEventListener("htmx:sendError", (event) => {
+  for (const name of ["htmx:sendError", "htmx:timeout"]) document.body.addEventListener(name, (event) => {
+    if (name === "htmx:timeout" && event.target.id === "live") refresh(); // others may wait for this one
     if (event.target.id !== "live") lost(gettext("That did not reach us. Nothing is lost: please try again in a moment."));
     else if (!away) setTimeout(() => { if (!open) lost(gettext("No connection at the moment. We keep trying; nothing is lost.")); }, PATIENCE);
   });

@@ -36,7 +36,7 @@ def person(state, number):
         rows.finish_experiment(someone)
     return of | {"address": someone.get_absolute_url()}
 
-counts = {"review": 21, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
+counts = {"review": 22, "broken": 1, "waiting": 2, "consent": 1, "instruction": 1, "final": 1, "thanks": 1}
 for state, count in counts.items():
     out[state] = [person(state, number) for number in range(count)]
 """

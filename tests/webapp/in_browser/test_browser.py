@@ -234,6 +234,24 @@ def test_offline_and_back(site, visit, people):
     page.complaints[:] = [said for said in page.complaints if not re.search("ERR_INTERNET|htmx:|object Event", said)]
 
 
+def test_a_vote_that_is_never_answered_can_be_sent_again(site, visit, people):
+    someone = people["review"].pop()
+    page = visit(someone["address"])
+    page.keyboard.press("1")
+    page.keyboard.press("Shift+Digit2")
+    confirmable(page)
+    page.evaluate("htmx.config.timeout = 500")
+    page.route("**/vote/", lambda route: None)
+    page.keyboard.press("Enter")
+    expect(page.locator("#connection")).to_contain_text("That did not reach us. Nothing is lost")
+    page.unroute("**/vote/")
+    page.evaluate("htmx.config.timeout = 30000")
+    page.get_by_role("button", name="Confirm").click()
+    is_saved(page)
+    assert len(standing(site, someone["pk"])) == 1
+    page.complaints[:] = [said for said in page.complaints if not re.search("htmx:|object Event", said)]
+
+
 @pytest.mark.parametrize("status", [pytest.param(500, marks=pytest.mark.exhaustive), 503])
 def test_a_page_says_that_its_questions_are_refused_and_that_they_are_answered_again(visit, people, status):
     page = visit(people["review"].pop()["address"], reduced_motion="reduce")
