@@ -166,6 +166,18 @@ const keepFolds = (before, part) => {
     });
   };
   window.addEventListener("load", showError);
+  // A form sent without a new page is refused in its place; what the server may not send back, a key, stays typed.
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.xhr.status === 422) [detail.shouldSwap, detail.isError] = [true, false];
+  });
+  document.addEventListener("htmx:afterSwap", ({ detail }) => { if (detail.xhr?.status === 422) { unsaved = true; showError(); } });
+  // A form with changes that are not saved asks once before one leaves it: one with data-asks, or one of the admin.
+  const ASKS = 'form:is([data-asks], [id$="_form"])';
+  let unsaved = false;
+  document.addEventListener("DOMContentLoaded", () => { unsaved = Boolean(document.querySelector(`${ASKS} [aria-invalid="true"]`)); });
+  document.addEventListener("input", ({ target }) => { if (target.closest(ASKS)) unsaved = true; });
+  document.addEventListener("submit", ({ target, submitter }) => { if (target.matches(ASKS) && !submitter?.formTarget) unsaved = false; });
+  window.addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
   document.addEventListener("DOMContentLoaded", showPlace);
   document.addEventListener("htmx:load", count);
   document.addEventListener("DOMContentLoaded", count);

@@ -1,4 +1,4 @@
-"""Forms of the admin, filled in as a browser would send them."""
+"""Forms of the bench and the admin, filled in as a browser would send them."""
 
 
 def experiment_form(**values):

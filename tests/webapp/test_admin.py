@@ -11,7 +11,7 @@ from llm.methods import METHODS
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.forms import experiment_form
 from webapp.bench.admin.bench_admin import NewestFilter
-from webapp.bench.admin.experiments import ExperimentForm
+from webapp.bench.experiments.forms import ExperimentForm
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot
@@ -46,8 +46,9 @@ def test_what_is_inline_is_found(html):
 def test_all_lists_and_forms_open_and_have_nothing_inline(staff):
     for page in every_page():
         check_page(staff, page)
-    for new in ("studies_study", "problems_problem", "votes_poll", "experiments_experiment"):
-        check_page(staff, reverse(f"admin:{new}_add"))
+    pages = ("admin:studies_study_add", "admin:problems_problem_add", "votes:new")
+    for new in (*pages, "bench:experiment_new", "bench:model_new"):
+        check_page(staff, reverse(new))
     bench_rows.create_finished_experiment(n=1, failed=(1,), clips=False)
     rows.open_judgement(rows.participant())
     LanguageModel.objects.create(
@@ -56,8 +57,23 @@ def test_all_lists_and_forms_open_and_have_nothing_inline(staff):
     for page in every_page():
         check_page(staff, page)
     for model in admin.site._registry:
-        if row := model._default_manager.first():
+        if (row := model._default_manager.first()) and model != LanguageModel:  # its page: test_admin_models.py
             check_page(staff, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk]))
+
+
+def test_what_is_made_on_the_bench_is_not_made_in_the_admin(staff):
+    model = LanguageModel.objects.create(name="M", kind="offline")
+    moved = {
+        reverse("admin:experiments_experiment_add"): reverse("bench:experiment_new"),
+        reverse("admin:experiments_languagemodel_add"): reverse("bench:model_new"),
+        reverse("admin:experiments_languagemodel_change", args=[model.pk]): reverse("bench:model", args=[model.pk]),
+        reverse("admin:votes_poll_add"): reverse("votes:new"),
+    }
+    for old, new in moved.items():
+        assert staff.get(old).url == new
+        assert staff.get(f"{old}?task=Ant&kind=answers").url == f"{new}?task=Ant&kind=answers"
+        assert staff.get(new, {"task": "Humanoid", "copy": "none"}).status_code == 200
+    assert '<option value="Humanoid" selected>' in staff.get(reverse("bench:experiment_new"), {"task": "Humanoid"}).text
 
 
 def test_a_page_says_where_it_is_without_saying_it_twice(staff):
@@ -118,7 +134,7 @@ def test_rows_of_the_loop_cannot_be_changed(staff, name):
 
 
 def test_a_new_experiment_leads_to_its_live_page(staff):
-    answer = staff.post(reverse("admin:experiments_experiment_add"), experiment_form())
+    answer = staff.post(reverse("bench:experiment_new"), experiment_form())
     row = Experiment.objects.get()
     assert answer.url == reverse("bench:experiment", args=[row.public_id])
     assert row.status == "draft"
@@ -142,15 +158,15 @@ def test_a_new_experiment_leads_to_its_live_page(staff):
     ],
 )
 def test_validation_explains(staff, values, words):
-    answer = staff.post(reverse("admin:experiments_experiment_add"), experiment_form(**values))
-    assert answer.status_code == 200 and not Experiment.objects.exists()
+    answer = staff.post(reverse("bench:experiment_new"), experiment_form(**values))
+    assert answer.status_code == 422 and not Experiment.objects.exists()
     assert words in answer.content.decode()
 
 
 def test_a_missing_vision_model_is_an_error_at_its_field(staff):
     values = experiment_form(judge="model", judge_options="frames = 2")
-    answer = staff.post(reverse("admin:experiments_experiment_add"), values)
-    assert list(answer.context["adminform"].form.errors) == ["vision"]
+    answer = staff.post(reverse("bench:experiment_new"), values)
+    assert list(answer.context["form"].errors) == ["vision"]
 
 
 def test_people_are_offered_as_judges_to_experiments_of_studies_alone(staff):
@@ -159,13 +175,13 @@ def test_people_are_offered_as_judges_to_experiments_of_studies_alone(staff):
 
     assert list_judges() == list_judges(instance=fake_workers.create_experiment()) == ["proxy", "model"]
     assert "human" in list_judges(instance=rows.participant().experiment)
-    page = staff.get(reverse("admin:experiments_experiment_add")).content.decode()
+    page = staff.get(reverse("bench:experiment_new")).content.decode()
     assert "data-refused=" in page and '<option value="human"' not in page
     assert ">Offline writer (no language model)</option>" in page
 
 
 def test_an_empty_seed_counts_up_among_equal_experiments(staff):
-    add = reverse("admin:experiments_experiment_add")
+    add = reverse("bench:experiment_new")
     assert re.search(r'<input type="number" name="seed"(?![^>]*(value|required))', staff.get(add).content.decode())
     for number, values in enumerate(({}, {"options": "reasons = true"}, {"seed": 7}, {}, {"k": 4}, {"seed": 0})):
         staff.post(add, experiment_form(**{"name": number, "seed": "", **values}))
@@ -174,7 +190,7 @@ def test_an_empty_seed_counts_up_among_equal_experiments(staff):
 
 def test_options_are_typed_as_lines_and_shown_again(staff):
     lines = {"method": "revolve_human", "options": "islands = 4\nreasons = false\n", "judge_options": "beta = 5"}
-    staff.post(reverse("admin:experiments_experiment_add"), experiment_form(**lines))
+    staff.post(reverse("bench:experiment_new"), experiment_form(**lines))
     row = Experiment.objects.get()
     assert (row.options, row.judge_options) == ({"islands": 4, "reasons": False}, {"beta": 5.0})
     page = staff.get(reverse("admin:experiments_experiment_change", args=[row.pk])).content.decode()

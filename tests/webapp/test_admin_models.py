@@ -1,4 +1,4 @@
-"""Language models in the admin."""
+"""Language models on the bench."""
 
 import http.server
 import json
@@ -20,10 +20,10 @@ KEY = bench_rows.KEY
 
 
 def test_the_key_is_kept_and_never_shown(staff):
-    staff.post(reverse("admin:experiments_languagemodel_add"), model_form(api_key=KEY))
+    staff.post(reverse("bench:model_new"), model_form(api_key=KEY))
     model = LanguageModel.objects.get()
     assert model.api_key == KEY
-    page = reverse("admin:experiments_languagemodel_change", args=[model.pk])
+    page = reverse("bench:model", args=[model.pk])
     history = reverse("admin:experiments_languagemodel_history", args=[model.pk])
     refused = staff.post(page, model_form(api_key=KEY, base_url="no address"))
     shown = [staff.get(address) for address in (page, history, reverse("admin:experiments_languagemodel_changelist"))]
@@ -38,7 +38,7 @@ def test_the_key_is_kept_and_never_shown(staff):
 
 
 def test_a_key_typed_into_a_refused_form_is_not_lost_silently(staff, caplog):
-    add = reverse("admin:experiments_languagemodel_add")
+    add = reverse("bench:model_new")
     flag = '<input type="hidden" name="key_typed" value="1"'
     page = staff.get(add).content.decode()
     untouched = re.search('name="key_typed" value="([^"]*)"', page)[1]
@@ -49,14 +49,14 @@ def test_a_key_typed_into_a_refused_form_is_not_lost_silently(staff, caplog):
         staff.post(add, model_form(model="", key_typed="1")),
     ]
     for answer in refused:
-        assert "api_key" in answer.context["adminform"].form.errors and "type it again" in answer.content.decode()
+        assert "api_key" in answer.context["form"].errors and "type it again" in answer.content.decode()
         assert flag in answer.content.decode() and KEY not in answer.content.decode()
     assert not LanguageModel.objects.exists()
 
     staff.post(add, model_form(api_key=KEY, key_typed="1"))
     model = LanguageModel.objects.get()
     assert model.api_key == KEY
-    page = reverse("admin:experiments_languagemodel_change", args=[model.pk])
+    page = reverse("bench:model", args=[model.pk])
     staff.post(page, model_form(name="renamed", key_typed="1", forget_key="on"))
     model.refresh_from_db()
     assert (model.name, model.api_key) == ("renamed", "")
@@ -68,15 +68,15 @@ def test_a_key_typed_into_a_refused_form_is_not_lost_silently(staff, caplog):
 
 
 def test_an_endpoint_needs_address_and_model(staff):
-    answer = staff.post(reverse("admin:experiments_languagemodel_add"), model_form(model=""))
+    answer = staff.post(reverse("bench:model_new"), model_form(model=""))
     assert "needs an address and a model name" in answer.content.decode()
 
 
 @pytest.mark.parametrize("kind, marked", [("openai", True), ("offline", False)])
 def test_what_an_endpoint_needs_is_marked(staff, kind, marked):
     model = LanguageModel.objects.create(name="M", kind=kind, base_url="http://x.example/v1", model="m")
-    answer = staff.get(reverse("admin:experiments_languagemodel_change", args=[model.pk]))
-    fields = answer.context["adminform"].form.fields
+    answer = staff.get(reverse("bench:model", args=[model.pk]))
+    fields = answer.context["form"].fields
     assert [fields[name].required for name in ("name", "base_url", "model")] == [True, marked, marked]
     text = answer.content.decode()
     assert text.count("Fields with a * must be filled in.") == 1
@@ -84,13 +84,13 @@ def test_what_an_endpoint_needs_is_marked(staff, kind, marked):
 
 
 def test_the_offline_writer_needs_no_address(staff):
-    staff.post(reverse("admin:experiments_languagemodel_add"), model_form(kind="offline", base_url="", model=""))
+    staff.post(reverse("bench:model_new"), model_form(kind="offline", base_url="", model=""))
     assert LanguageModel.objects.get().kind == "offline"
 
 
 @pytest.mark.parametrize("address", ["http://localhost:abc/v1", "http://[x/v1", "http://localhost:99999/v1"])
 def test_an_address_that_is_none_is_refused(staff, address):
-    answer = staff.post(reverse("admin:experiments_languagemodel_add"), model_form(base_url=address))
+    answer = staff.post(reverse("bench:model_new"), model_form(base_url=address))
     assert "That is not an address" in answer.content.decode()
     assert not LanguageModel.objects.exists()
 
@@ -167,7 +167,7 @@ def test_test_connection(async_client, endpoint, status, body, words):
 
 def test_the_environment_names_the_default_model(staff, settings):
     settings.MODEL_BASE_URL, settings.MODEL_NAME = "http://localhost:9/v1", "m"
-    for name in ("admin:experiments_experiment_add", "admin:studies_study_add"):
+    for name in ("bench:experiment_new", "admin:studies_study_add"):
         text = staff.get(reverse(name)).content.decode()
         assert "selected>From the environment" in text
     model = LanguageModel.objects.get()

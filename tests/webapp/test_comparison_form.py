@@ -93,7 +93,7 @@ def test_tasks_are_listed_by_kind(admin_client: Client, monkeypatch: pytest.Monk
     boxes = admin_client.get(NEW).text.partition("<legend>Tasks")[2].partition("</fieldset>")[0]
     headings = re.findall(r"<summary[^>]*>(.+?) \(\d+\)<", boxes)
     assert headings == [*catalog.KINDS, "Your own"] and 'value="Cartpole"' in boxes.split("Balance and flight")[1]
-    for page in ("/admin/experiments/experiment/add/", "/bench/studies/new/"):
+    for page in ("/bench/new/", "/bench/studies/new/"):
         groups = re.findall(r'<optgroup label="([^"]+)"', admin_client.get(page).text)
         assert groups[: len(catalog.KINDS)] == [*catalog.KINDS]
 

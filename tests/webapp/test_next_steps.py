@@ -51,9 +51,7 @@ def test_what_people_judged_is_not_repeated_and_says_why(staff):
     before = Experiment.objects.count()
     staff.post(reverse("bench:repeat", args=[row.public_id]))
     assert Experiment.objects.count() == before
-    form = (
-        staff.get(reverse("admin:experiments_experiment_add"), {"copy": str(row.public_id)}).context["adminform"].form
-    )
+    form = staff.get(reverse("bench:experiment_new"), {"copy": str(row.public_id)}).context["form"]
     assert form.initial["judge"] == "proxy"
 
 
@@ -62,12 +60,12 @@ def test_a_duplicate_fills_the_form_with_the_settings(staff):
         k=4, n=1, clips=False, method="revolve", judge_options={"beta": 5.0}, name="with errors"
     )
     text = read(staff, reverse("bench:experiment", args=[row.public_id]))
-    address = f"{reverse('admin:experiments_experiment_add')}?copy={row.public_id}"
+    address = f"{reverse('bench:experiment_new')}?copy={row.public_id}"
     assert address in text
-    initial = staff.get(address).context["adminform"].form.initial
+    initial = staff.get(address).context["form"].initial
     assert (initial["name"], initial["method"], initial["k"]) == ("Copy of with errors", "revolve", 4)
     assert initial["judge_options"] == {"beta": 5.0} and "seed" not in initial
-    assert staff.get(reverse("admin:experiments_experiment_add"), {"copy": "nonsense"}).status_code == 200
+    assert staff.get(reverse("bench:experiment_new"), {"copy": "nonsense"}).status_code == 200
 
 
 def test_a_vote_opens_with_both_winners_filled_in(staff):
@@ -80,21 +78,19 @@ def test_a_vote_opens_with_both_winners_filled_in(staff):
     text = read(staff, page)
     assert f'<option value="{second.public_id}">that one (ICPL, seed 8)</option>' in text
     assert "without a film (" not in text and "elsewhere (" not in text
-    address = reverse("admin:votes_poll_add")
+    address = reverse("votes:new")
     chosen = {"first": str(first.public_id), "second": str(second.public_id)}
-    (inline,) = staff.get(address, chosen).context["inline_admin_formsets"]
-    initial = inline.formset.forms[0].initial
+    initial = staff.get(address, chosen).context["pairs"].forms[0].initial
     clips = [row.winner.clips.get().pk for row in (first, second)]
     assert [initial["first"], initial["second"]] == [str(pk) for pk in clips]
     data = {"title": "Which", "contact": "ada@example.org", "question": "Which robot runs faster?"}
     data |= {"evaluators_wanted": 5, "alpha": 0.05, "correction": "none", "repeats": 0, "checks_to_pass": 1}
     data |= {"consent_text": "Yes.", "consent_version": "1", "pairs-TOTAL_FORMS": 1, "pairs-INITIAL_FORMS": 0}
     data |= {"pairs-0-purpose": "asked", "pairs-0-first": clips[0], "pairs-0-second": clips[1]}
-    fields = staff.get(address, chosen).context["adminform"].form.initial
+    fields = staff.get(address, chosen).context["form"].initial
     query = f"?first={first.public_id}&second={second.public_id}"
     answer = staff.post(address + query, {**{k: v for k, v in fields.items() if v is not None}, **data})
-    errors = answer.context and answer.context["errors"]
-    assert answer.status_code == 302, errors
+    assert answer.status_code == 302, answer.context and answer.context["form"].errors
     pair = Pair.objects.get()
     assert [pair.first_id, pair.second_id] == clips
 
@@ -301,6 +297,6 @@ def test_learning_on_with_other_values_than_offered_is_refused(staff, values):
 
 
 def test_forms_and_comparisons_do_not_offer_retraining_as_a_method(staff):
-    for address in (reverse("admin:experiments_experiment_add"), reverse("comparisons:new")):
+    for address in (reverse("bench:experiment_new"), reverse("comparisons:new")):
         text = read(staff, address)
         assert "ICPL" in text and 'value="retrain"' not in text

@@ -72,8 +72,8 @@ def test_settings_that_cannot_learn_from_pairs_are_refused(chosen: dict[str, Any
 
 
 def test_the_form_says_which_settings_a_method_needs(staff: Client) -> None:
-    add, values = reverse("admin:experiments_experiment_add"), {"task": "Cartpole", "method": "pebble", "k": 1, "n": 1}
-    page = html(staff.post(add, experiment_form(**values)))
+    add, values = reverse("bench:experiment_new"), {"task": "Cartpole", "method": "pebble", "k": 1, "n": 1}
+    page = staff.post(add, experiment_form(**values)).text
     assert "PEBBLE trains with SAC: choose “Quick with SAC: small tasks”" in page
     assert not Experiment.objects.exists()
     assert staff.post(add, experiment_form(**values, preset="quick-sac")).status_code == 302

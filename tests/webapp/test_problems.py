@@ -273,7 +273,7 @@ def test_files_are_opened_in_the_admin_by_those_who_may_see_problems(admin_clien
 
 
 def test_the_forms_of_experiments_offer_problems(admin_client, problems):
-    page = admin_client.get("/admin/experiments/experiment/add/")
+    page = admin_client.get("/bench/new/")
     assert page.status_code == 200 and b'<option value="add">Add two numbers</option>' in page.content
 
 

@@ -176,7 +176,7 @@ def test_a_set_of_another_version_stops_the_experiment_with_the_reason(admin_cli
 
 def test_an_experiment_a_copy_and_a_repetition_keep_the_choice(admin_client):
     row = make_set()
-    page = admin_client.get(reverse("admin:experiments_experiment_add")).text
+    page = admin_client.get(reverse("bench:experiment_new")).text
     assert f'<option value="{row.pk}">Paper</option>' in page and "As installed" in page
     plain, chosen = create_experiment(seed=4), create_experiment(seed=0, prompt_set=row)
     assert seeds.find_next_seed(Experiment(task=plain.task, **repeated(plain))) == 5

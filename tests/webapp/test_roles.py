@@ -101,6 +101,9 @@ PAGES = [
     ("admin:studies_study_add", (403, 200, 200)),
     ("admin:experiments_languagemodel_changelist", (403, 403, 200)),
     ("admin:auth_user_changelist", (403, 403, 200)),
+    ("bench:experiment_new", (403, 200, 200)),
+    ("votes:new", (403, 200, 200)),
+    ("bench:model_new", (403, 403, 200)),
     ("audit:index", (403, 403, 200)),
     ("bench:index", (200, 200, 200)),
     ("account:account", (200, 200, 200)),
@@ -150,7 +153,7 @@ def test_who_may_only_see_a_language_model_sees_no_key() -> None:
     model = LanguageModel.objects.create(name="m", kind="openai", base_url="https://x/v1", model="m", api_key="sk-1")
     user = account()
     user.user_permissions.add(Permission.objects.get(codename="view_languagemodel"))
-    answer = signed_in(user).get(reverse("admin:experiments_languagemodel_change", args=[model.pk]))
+    answer = signed_in(user).get(reverse("bench:model", args=[model.pk]))
     assert answer.status_code in (302, 403) and b"sk-1" not in answer.content
 
 

@@ -88,10 +88,10 @@ def test_a_figure_is_for_those_who_judge_it(client, problem, two_answers):
 
 
 @pytest.mark.slow
-def test_answers_are_chosen_in_the_admin(client, problem, two_answers):
+def test_answers_are_chosen_in_the_form(client, problem, two_answers):
     poll_rows.answer_of("unfinished", "No.", "sum").iteration.experiment.delete()
     client.force_login(bench_rows.create_staff())
-    add = reverse("admin:votes_poll_add")
+    add = reverse("votes:new")
     html = client.get(add, {"kind": "answers"}).content.decode()
     assert "You read two answers" in html
     assert "sentinel_experiment two (3D scaling, sum, seed" in html.replace("3D Scaling", "3D scaling")

@@ -74,7 +74,7 @@ def test_power_before_the_start(client):
 @pytest.mark.slow
 def test_a_pairs_name_is_typed_until_the_vote_is_open(staff):
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
-    staff.post(reverse("admin:votes_poll_add"), admin_form(first, second, **{"pairs-0-name": "Gait"}))
+    staff.post(reverse("votes:new"), poll_form(first, second, **{"pairs-0-name": "Gait"}))
     poll = Poll.objects.get()
     assert "1. Gait: ICPL against OpenLoop" in staff.get(poll.get_absolute_url()).content.decode()
     assert lifecycle.open_poll(poll) == []
@@ -83,7 +83,7 @@ def test_a_pairs_name_is_typed_until_the_vote_is_open(staff):
     assert '<th scope="row">Gait: ICPL against OpenLoop</th>' in html
 
 
-def admin_form(first, second, **values):
+def poll_form(first, second, **values):
     fields = {
         **{
             "title": "Walks",
@@ -100,13 +100,13 @@ def admin_form(first, second, **values):
 
 
 @pytest.mark.slow
-def test_setting_up_in_the_admin(staff):
+def test_setting_up(staff):
     first, second = poll_rows.winner("ICPL"), poll_rows.winner("OpenLoop")
-    add = reverse("admin:votes_poll_add")
+    add = reverse("votes:new")
     assert "sentinel_experiment ICPL 1 (ICPL, Ant, seed 987654321)" in staff.get(add).content.decode()
-    html = staff.post(add, admin_form(first, second, alpha="3")).content.decode()
+    html = staff.post(add, poll_form(first, second, alpha="3")).content.decode()
     assert "less than or equal to 0.2" in html and not Poll.objects.exists()
-    response = staff.post(add, admin_form(first, second))
+    response = staff.post(add, poll_form(first, second))
     poll = Poll.objects.get()
     assert response.url == poll.get_absolute_url()
     assert str(poll.pairs.get()) == "ICPL against OpenLoop"
@@ -115,7 +115,7 @@ def test_setting_up_in_the_admin(staff):
     assert lifecycle.open_poll(poll) == []
     html = staff.get(change).content.decode()
     assert 'name="alpha"' not in html and 'name="pairs-0-first"' not in html and 'name="contact"' in html
-    staff.post(change, admin_form(second, first, alpha="0.2", contact="bob", question="Other?"))
+    staff.post(change, poll_form(second, first, alpha="0.2", contact="bob", question="Other?"))
     poll.refresh_from_db()
     assert (poll.alpha, poll.contact, poll.question) == (0.05, "bob", "Which?")
     assert poll.pairs.get().first == first

@@ -21,7 +21,7 @@ class OptionsField(forms.CharField):
     """Lines of text in the form, a dictionary in the row, whose clean() checks names and values."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(required=False, widget=forms.Textarea({"rows": 3}), **kwargs)
+        super().__init__(required=False, widget=forms.Textarea({"rows": 3, "spellcheck": "false"}), **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
         return (

@@ -9,7 +9,7 @@ from webapp.bench.comparisons import alignment_pages
 from webapp.bench.comparisons import views as comparisons
 from webapp.bench.data import prompt_pages, single_exports
 from webapp.bench.data import views as data
-from webapp.bench.experiments import example_problems, site_check, time_left, worker_page
+from webapp.bench.experiments import example_problems, model_pages, site_check, time_left, worker_page
 from webapp.bench.experiments import run_views as runs
 from webapp.bench.experiments import views as experiments
 from webapp.bench.studies import gold, gold_pairs, pilots, prolific_page, translation_pages, wizard
@@ -71,6 +71,7 @@ vote_patterns = [
     path("<uuid:public_id>/", votes.poll, name="poll"),
     path("<uuid:public_id>/languages/", translation_pages.poll_languages, name="poll_languages"),
     path("<uuid:public_id>/languages/<str:code>/", translation_pages.poll_texts_page, name="poll_texts"),
+    path("new/", votes.new, name="new"),
     path("grading/", single_votes.draft_grading, name="grading"),
     path("films/<uuid:comparison_id>/", single_votes.draft_rating, name="rate_films"),
     path("<uuid:public_id>/pairs/", vote_pairs.make_pairs, name="pairs"),
@@ -115,6 +116,7 @@ study_patterns: list[URLPattern | URLResolver] = [
 experiment_patterns = [
     path("", runs.index, name="index"),
     path("experiments.csv", runs.download, name="runs_csv"),
+    path("new/", experiments.new, name="experiment_new"),
     path("selected/", runs.show_selected, name="selected"),
     path("selected/<slug:slug>.<str:ending>", runs.curves, name="curves"),
     path("selected/<str:action>/", runs.change_selected, name="change_selected"),
@@ -126,7 +128,9 @@ experiment_patterns = [
     path("tasks/", experiments.tasks, name="tasks"),
     path("tasks/example-problems/", example_problems.make_examples, name="example_problems"),
     path("tasks/<str:name>/", experiments.task, name="task"),
-    path("models/<int:pk>/test/", experiments.test_model, name="test_model"),
+    path("models/new/", model_pages.new_model, name="model_new"),
+    path("models/<int:pk>/", model_pages.model, name="model"),
+    path("models/<int:pk>/test/", model_pages.test_model, name="test_model"),
     path("clips/<uuid:name>.mp4", experiments.clip, name="clip"),
     path("clips/<uuid:name>.jpg", experiments.poster, name="poster"),
     path("clips/<int:pk>/refilm/", experiments.refilm, name="refilm"),

@@ -322,7 +322,7 @@ def make_plan(
     tasks, judge = [lookup.find_name(task) for task in tasks], find_name("judge", judge, judges.JUDGES)
     preset = find_name("preset", preset, catalog.PRESETS)
     if judge in judges.ASKING_PEOPLE:
-        raise ValueError("people judge in the browser: create a study in the admin for each method")
+        raise ValueError("people judge in the browser: set up a study on the bench for each method")
     for task in tasks:
         _check_task(task, preset, iterations)
     arms = name_arms(parse_arm(text, candidates, most_large_rounds) for text in methods)

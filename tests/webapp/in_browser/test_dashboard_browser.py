@@ -40,7 +40,9 @@ def experiment(site, bench):
 
 @pytest.fixture(scope="module")
 def page(chromium, bench, experiment):
-    """A page on which somebody is signed in; fails at the end if the browser complained about anything."""
+    """A page on which somebody is signed in; fails at the end if the browser complained about anything but a form that
+    was refused (422).
+    """
     complaints = []
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(120_000)
@@ -55,7 +57,7 @@ def page(chromium, bench, experiment):
     seen.on("response", lambda got: complaints.append(f"{got.status} {got.url}") if got.status >= 400 else None)
     yield page
     page.close()
-    assert complaints == []
+    assert [said for said in complaints if "422" not in said] == []
 
 
 def test_a_card_opens_by_keyboard_and_gives_the_focus_back(experiment, page):
@@ -180,7 +182,7 @@ def test_the_table_keeps_what_is_chosen_and_changes_without_a_reload(bench, page
 
 
 def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_down(site, page):
-    page.goto(f"{site.url}/admin/experiments/experiment/add/")
+    page.goto(f"{site.url}/bench/new/")
     method, k, options = page.locator("[name=method]"), page.locator("[name=k]"), page.locator("[name=options]")
     expect(page.get_by_text("sees which robot you liked best")).to_be_visible()
     method.focus()
@@ -188,7 +190,7 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
     expect(page.get_by_text("The task is split into subtasks")).to_be_visible()
     expect(page.get_by_text("sees which robot you liked best")).to_be_hidden()
     expect(k).to_have_value("4")
-    page.get_by_text("Options and prompts", exact=True).click()
+    page.get_by_text("More: seed, start of trainings").click()
     page.get_by_role("button", name="rollouts = 3").click()
     page.keyboard.type("2")
     page.get_by_role("button", name="analyst = numbers").click()
@@ -215,14 +217,48 @@ def test_a_form_tells_of_the_chosen_method_proposes_its_k_and_writes_options_dow
 
 
 def test_a_language_model_is_added_in_a_window_beside_an_experiments_form(site, page):
-    page.goto(f"{site.url}/admin/experiments/experiment/add/")
+    page.goto(f"{site.url}/bench/new/")
     with page.expect_popup() as opened:
-        page.get_by_title("Add another language model").first.click()
+        page.get_by_role("link", name="Connect a language model").click()
     window = opened.value
     for name, value in (("name", "Beside"), ("base_url", "http://127.0.0.1:9/v1"), ("model", "m")):
         window.locator(f"[name={name}]").fill(value)
     window.get_by_role("button", name="Save", exact=True).click()
     expect(page.locator("[name=model] option:checked")).to_have_text("Beside")
+
+
+def test_a_refused_form_keeps_a_typed_key_and_one_leaves_it_after_a_question(site, page):
+    page.goto(f"{site.url}/bench/models/new/")
+    name, address, key = (page.locator(f"[name={one}]") for one in ("name", "base_url", "api_key"))
+    name.fill("Kept")
+    address.fill("no address")
+    page.locator("[name=model]").fill("m")
+    key.fill("sk-typed")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("An address starts with http:// or https://.")).to_be_visible()
+    expect(address).to_be_focused()
+    expect(key).to_have_value("sk-typed")
+    assert "sk-typed" not in page.content()
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
+    page.get_by_role("link", name="Back", exact=True).click()
+    expect(name).to_have_value("Kept")
+    assert asked == ["beforeunload"]
+    address.fill("http://127.0.0.1:9/v1")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("#messages")).to_have_text("Kept is saved. Test its connection here.")
+    expect(page.get_by_role("button", name="Test connection")).to_be_visible()
+    expect(page.get_by_label("Forget the stored key")).to_be_visible()
+
+
+def test_a_new_vote_takes_another_pair(site, page):
+    page.goto(f"{site.url}/bench/votes/new/")
+    page.get_by_role("button", name="Another pair").click()
+    expect(page.locator("[name=pairs-1-first]")).to_be_focused()
+    page.locator("[name=pairs-1-name]").fill("Gait")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator("[name=title]")).to_be_focused()
+    expect(page.locator("[name=pairs-1-name]")).to_have_value("Gait")
 
 
 def test_a_list_is_searched_filtered_and_sorted(site, page):

@@ -10,6 +10,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import InlineAdminFormSet
 from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -71,6 +72,8 @@ class BenchAdmin(admin.ModelAdmin):
     view_on_site = False
     above_form = ""
     """A template that is shown above the form of a saved row."""
+    new_page = ""
+    """The name of the bench's page for a new row, where there is one: the admin's form leads there."""
 
     @property
     def media(self) -> forms.Media:
@@ -82,12 +85,21 @@ class BenchAdmin(admin.ModelAdmin):
             rows.__class__ = InlineRows  # Django names no class of one's own
         return found
 
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if self.new_page:
+            return redirect_with_query(request, reverse(self.new_page))
+        return super().add_view(request, *args, **kwargs)
+
     def list_tools(self, request: HttpRequest) -> list[tuple[str, str]]:
         """Words and addresses of the buttons above the list, after that for a new row."""
         return []
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {"tools": self.list_tools(request), **(extra_context or {})})
+
+
+def redirect_with_query(request: HttpRequest, address: str) -> HttpResponse:
+    return HttpResponseRedirect(f"{address}?{query}" if (query := request.GET.urlencode()) else address)
 
 
 class OwnPageAdmin(BenchAdmin):

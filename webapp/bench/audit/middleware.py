@@ -24,7 +24,11 @@ from webapp.votes.models import Poll
 
 PUBLIC: dict[str, type[Model]] = {**{"bench": Experiment, "votes": Poll, "comparisons": Comparison, "archive": Export}}
 """The model that `public_id` in an address of this namespace refers to."""
-KEYS: dict[str, type[Model]] = {"bench:test_model": LanguageModel, "bench:refilm": Clip}
+KEYS: dict[str, type[Model]] = {
+    "bench:model": LanguageModel,
+    "bench:test_model": LanguageModel,
+    "bench:refilm": Clip,
+}
 """The model that the key in the address of this view refers to; in other views it is a study."""
 DOWNLOAD_ACTIONS = ("downloaded", "exported")
 """How the actions begin with which a view itself records a download."""

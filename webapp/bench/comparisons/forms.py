@@ -13,7 +13,7 @@ from django.forms.boundfield import BoundWidget
 from llm import methods
 from simulation import catalog
 from webapp.base.text_lines import split_lines
-from webapp.bench.form_fields import set_choices
+from webapp.bench.form_fields import SectionedForm, Sections, set_choices, set_empty_labels
 from webapp.comparisons import csv_tables
 from webapp.comparisons import plan as plans
 from webapp.comparisons.arms import add_published_k, add_usual, name_prompts
@@ -94,7 +94,7 @@ def find_kind(tasks: Sequence[str]) -> str:
     return PROBLEMS if tasks and not set(tasks) <= set(catalog.list_tasks()) else ROBOTS
 
 
-SECTIONS = {
+SECTIONS: Sections = {
     "": ("tasks", "methods", "candidates", "experiments", "model", "judge", "preset", "controls"),
     "Variants of methods, baseline": ("variants", "as_published", "baseline"),
     "Claims, retrainings": ("contrasts", "retrain"),
@@ -103,16 +103,11 @@ SECTIONS = {
     "Name, label": ("name", "label"),
     "Results from elsewhere": ("elsewhere_experiments", "elsewhere_rounds", "elsewhere_references"),
 }
-"""Title -> fields of the form. Sections with a title are folded."""
 
 
-def _is_set(field: forms.BoundField) -> bool:
-    """Whether it has another value than in an empty form."""
-    value, usual = field.value(), field.field.initial
-    return str(value or "") != str(usual or "")
-
-
-class ComparisonForm(forms.ModelForm):
+class ComparisonForm(SectionedForm, forms.ModelForm):
+    section_names = SECTIONS
+    field_template = "bench/comparisons/_plan_field.html"
     tasks = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
         help_text="Methods are compared by a task's metric: tasks without one are not offered.",
@@ -213,23 +208,9 @@ class ComparisonForm(forms.ModelForm):
         empty = {"model": "The offline writer", "describer": writes, "judge_model": writes, "vision": "None"}
         if kind == PROBLEMS:
             empty["model"] = "Choose one: the offline writer solves no problems"
-        for name, words in empty.items():
-            field = self.fields[name]
-            assert isinstance(field, forms.ModelChoiceField)
-            field.empty_label = words
+        set_empty_labels(self, empty)
         set_choices(self, "preset", list_preset_choices())
         self.initial.setdefault("model", find_environment_model())
-
-    @property
-    def sections(self) -> list[tuple[str, list[forms.BoundField], bool]]:
-        """The fields under the titles of their sections, and whether a section is open: if a field of it is refused, or
-        is not as usual.
-        """
-        found = []
-        for title, names in SECTIONS.items():
-            fields = [self[name] for name in names if name in self.fields]
-            found.append((title, fields, any(field.errors or _is_set(field) for field in fields)))
-        return found
 
     @property
     def partial_presets(self) -> list[tuple[str, list[str]]]:

@@ -59,7 +59,9 @@ def new(request: HtmxHttpRequest) -> HttpResponse:
     kind = asked if asked in KINDS else find_kind(copied.get("tasks", []))
     form = ComparisonForm(request.POST or None, request.FILES or None, kind=kind, initial=copied)
     if request.method == "POST" and form.is_valid():
-        return redirect("comparisons:comparison", form.save().public_id)
+        row = form.save()
+        messages.success(request, f"{row} is planned. Nothing runs before you start it.")
+        return redirect("comparisons:comparison", row.public_id)
     context = {"form": form, "kind": kind, "kinds": KINDS.items()}
     return render(request, "bench/comparisons/new.html", context, status=422 if form.errors else 200)
 

@@ -52,7 +52,7 @@ def find_next_steps(experiment: Experiment) -> NextSteps | None:
         filmed = Clip.objects.filter(percent=FINAL, status=Clip.Status.READY)
         rivals = rivals.filter(winner__in=filmed.values("candidate"))
         can_vote = can_vote and filmed.filter(candidate=experiment.winner_id).exists()
-    form = f"{reverse('admin:experiments_experiment_add')}?{urlencode({'copy': str(experiment.public_id)})}"
+    form = f"{reverse('bench:experiment_new')}?{urlencode({'copy': str(experiment.public_id)})}"
     can_learn = not repeating.explain_learning_refusal(experiment)
     can_retrain = not repeating.explain_retraining_refusal(experiment)
     known = catalog.get_task(experiment.task).presets if can_retrain else ()
@@ -65,7 +65,7 @@ def find_next_steps(experiment: Experiment) -> NextSteps | None:
         usual_count=repeating.RETRAINING.k,
         learning_methods=repeating.list_learning_methods(experiment) if can_learn else {},
         query_counts=tuple(SESSIONS),
-        vote_url=reverse("admin:votes_poll_add"),
+        vote_url=reverse("votes:new"),
         can_vote=can_vote,
         rivals=list(rivals.order_by("-created_at")[:MOST_RIVALS]),
     )

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
 from django.db import transaction
 from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from llm.backend import Reply
-from llm.errors import ModelError
 from simulation import catalog
 from trainer.records import FINAL
 from webapp import audit
@@ -25,11 +22,12 @@ from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.experiments import event_log, page_sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
+from webapp.bench.experiments.forms import NewExperimentForm, propose_settings
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
 from webapp.bench.experiments.preference_learning import describe_plan, list_asked_pairs
-from webapp.endpoints.denied import require_allowed
+from webapp.bench.form_log import log_saved
 from webapp.experiments import events, loop, repeating, upgrades
-from webapp.experiments.models import Clip, Event, Experiment, LanguageModel
+from webapp.experiments.models import Clip, Event, Experiment
 from webapp.problems.lookup import find_still
 from webapp.review import panels
 from webapp.review.media import respond_with_clip
@@ -52,7 +50,6 @@ ACTIONS: dict[str, tuple[Callable[[Experiment], bool], str, str]] = {
     ),
     "close": (panels.close_round, "Decided with the choices that were there.", "Nobody has chosen yet."),
 }
-TEST_SECONDS = 45
 
 
 @require_safe
@@ -86,6 +83,27 @@ def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
         "reference": highlight(catalog.read_reference_reward(name)),
     }
     return render(request, "bench/experiments/task.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("experiments.add_experiment", raise_exception=True)
+def new(request: HtmxHttpRequest) -> HttpResponse:
+    """Saves a draft. Nothing runs before somebody starts it on its own page."""
+    if request.method != "POST":
+        return _render_new(request, NewExperimentForm(initial=propose_settings(request.GET)))
+    form = NewExperimentForm(request.POST)
+    form.instance.owner = request.user.get_username()
+    if not form.is_valid():
+        return _render_new(request, form)
+    with transaction.atomic():
+        row = form.save()
+        log_saved(request, form, added=True)
+    messages.success(request, f"{row} is saved. Nothing runs before you start it.")
+    return redirect("bench:experiment", row.public_id)
+
+
+def _render_new(request: HtmxHttpRequest, form: NewExperimentForm) -> HttpResponse:
+    return render(request, "bench/experiments/new.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @require_safe
@@ -261,37 +279,6 @@ def poster(request: HtmxHttpRequest, name: uuid.UUID) -> HttpResponseBase:
 def _respond_with_media(request: HtmxHttpRequest, name: uuid.UUID, ending: str, content_type: str) -> HttpResponseBase:
     """A clip's file for staff; participants use tickets (webapp.review.media)."""
     return respond_with_clip(request, f"clips/{name}.{ending}", content_type, str(name))
-
-
-@require_POST
-def test_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
-    """Ask the endpoint one short question. An endpoint that does not end is left alone after TEST_SECONDS."""
-    model = get_object_or_404(LanguageModel, pk=pk)
-    context: dict[str, Any] = {"model": model}
-    asking = ThreadPoolExecutor(1, "model test")
-    try:
-        context["reply"] = asking.submit(ask_briefly, model).result(TEST_SECONDS)
-    except ModelError as error:
-        context["error"] = str(error)
-    except TimeoutError:
-        context["error"] = (
-            f"No whole answer came within {TEST_SECONDS} s. Check the address, and whether the server is overloaded. "
-            "Experiments wait longer: as long as the model's patience says."
-        )
-    finally:
-        asking.shutdown(wait=False)
-    return render(request, "admin/_test_result.html", context)
-
-
-def ask_briefly(model: LanguageModel) -> Reply:
-    """One short answer of this endpoint, long enough to measure its speed, without retries. Raises ModelError."""
-    from llm.client import OpenAIBackend  # here, because importing its library is slow
-
-    require_allowed(model.base_url)
-    backend = OpenAIBackend(model.base_url, model.key, model.model, timeout=TEST_SECONDS - 5, max_retries=0)
-    return backend.complete(
-        [{"role": "user", "content": "Describe in two sentences a robot that learns to walk."}], 1, 0
-    )[0]
 
 
 def _get_experiment(public_id: uuid.UUID) -> Experiment:

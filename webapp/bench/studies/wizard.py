@@ -201,7 +201,7 @@ def _act(request: HttpRequest, study: Study, name: str) -> str:
         proposals.add_question(study)
     elif do == "consent":
         consent.write_again(study)
-    messages.success(request, "Saved.")
+    messages.success(request, f"“{study}” is saved.")
     return name
 
 

@@ -6,13 +6,17 @@ import uuid
 
 from django import forms
 from django.contrib import messages
+from django.contrib.auth.decorators import permission_required
+from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
+from webapp.bench.form_log import log_saved
+from webapp.bench.votes.forms import PairFormSet, PollForm, propose_poll
 from webapp.problems.files import respond_with_file
 from webapp.votes import (
     figures,
@@ -39,6 +43,25 @@ STILL_BLINDED = "Nobody has looked at the results yet. Unblind the vote on its p
 def index(request: HtmxHttpRequest) -> HttpResponse:
     rows = [(poll, lifecycle.count_complete(poll)) for poll in Poll.objects.all()]
     return render(request, "bench/votes/index.html", {"rows": rows})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("votes.add_poll", raise_exception=True)
+def new(request: HtmxHttpRequest) -> HttpResponse:
+    """Saves a draft with its first pairs. No link works before somebody opens it on its own page."""
+    draft, sent = Poll(), request.POST if request.method == "POST" else None
+    texts, first = propose_poll(request.GET)
+    form = PollForm(sent, instance=draft, initial=texts)
+    pairs = PairFormSet(sent, instance=draft, initial=first if sent is None else None)
+    if form.is_valid() and pairs.is_valid():
+        with transaction.atomic():
+            form.save()
+            pairs.save()
+            log_saved(request, form, [pairs], added=True)
+        messages.success(request, f"{draft} is saved as a draft: no link works before you open it.")
+        return redirect(draft)
+    context = {"form": form, "pairs": pairs, "kind": request.GET.get("kind", "")}
+    return render(request, "bench/votes/new.html", context, status=200 if sent is None else 422)
 
 
 @require_safe

@@ -126,7 +126,7 @@ def save_settings(request: HtmxHttpRequest, study: Study, number: int) -> HttpRe
     if not form.is_valid():
         return _render_edit(request, _find(study.pk, number), form, fixed=False)
     form.save()
-    messages.success(request, "Saved.")
+    messages.success(request, f"“{row}” is saved.")
     return redirect("bench:questionnaire", study.pk, number)
 
 
@@ -145,7 +145,7 @@ def _render_edit(request: HtmxHttpRequest, row: Questionnaire, form: Questionnai
         "preview": reverse("preview_page", args=[row.study_id, f"questionnaire-{row.pk}"])
         + (f"?arm={row.arms[0]}" if row.arms else ""),
     }
-    return render(request, "bench/questionnaires/edit.html", context)
+    return render(request, "bench/questionnaires/edit.html", context, status=422 if form.errors else 200)
 
 
 def describe_condition(item: Item) -> str:
@@ -225,7 +225,7 @@ def save_item(request: HtmxHttpRequest, study: Study, number: int, item_pk: int)
     if form.instance.pk is None:
         form.instance.position = editing.find_next_position(row.items.all())
     form.save()
-    messages.success(request, "Saved.")
+    messages.success(request, "The question is saved.")
     if "another" in request.POST:
         address = reverse("bench:questionnaire_item", args=[study.pk, number, 0])
         return redirect(f"{address}?kind={form.instance.kind}")
@@ -241,7 +241,7 @@ def _render_item(request: HtmxHttpRequest, row: Questionnaire, form: ItemForm) -
         "kind": KINDS[form.instance.kind],
         "preview": reverse("preview_item", args=[row.study_id, row.pk]),
     }
-    return render(request, "bench/questionnaires/item.html", context)
+    return render(request, "bench/questionnaires/item.html", context, status=422 if form.errors else 200)
 
 
 @require_POST

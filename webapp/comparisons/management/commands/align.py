@@ -43,7 +43,7 @@ class Command(PrefineCommand):
             "address. Of a comparison, the policies that its scores are those of; of a search, its winner",
         )
         parser.add_argument(
-            "--model", help="a vision model of the admin, by name (default: that of PREFINE_MODEL); none: films alone"
+            "--model", help="a vision model of the bench, by name (default: that of PREFINE_MODEL); none: films alone"
         )
         parser.add_argument("--videos", type=int, default=VIDEOS, help=f"films of each policy ({VIDEOS})")
         parser.add_argument("--answers", type=int, default=ANSWERS, help=f"answers about each film ({ANSWERS})")

@@ -115,10 +115,10 @@ class Command(PrefineCommand):
         parser.add_argument("--seed", type=int, default=0, help="the first repetition's; the others count on")
         parser.add_argument(
             "--model",
-            help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
+            help=f"a language model of the bench, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
         )
         for role in ROLES:
-            help_text = f"a language model of the admin, by name: {ROLES[role]}"
+            help_text = f"a language model of the bench, by name: {ROLES[role]}"
             parser.add_argument(f"--{role.replace('_', '-')}", metavar="NAME", help=help_text)
         parser.add_argument(
             "--token-budget", type=int, help="tokens read and written, at most, in each experiment that is not over"

@@ -65,7 +65,7 @@ class Command(PrefineCommand):
         parser.add_argument("--seed", type=int, help="default: one more than the highest of an equal experiment, or 0")
         parser.add_argument(
             "--model",
-            help=f"a language model of the admin, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
+            help=f"a language model of the bench, by name, or {OFFLINE}; default: PREFINE_MODEL, else {OFFLINE}",
         )
         for role in ("describer", "judge-model", "vision"):
             parser.add_argument(f"--{role}", help="a language model of the admin for this role, by name")
@@ -153,7 +153,7 @@ def create_experiment(options: dict[str, Any]) -> Experiment:
     try:
         options |= find_names(options)
         if options["judge"] in judges.ASKING_PEOPLE:
-            raise ValueError("A person judges in the browser: create a study in the admin and open its link.")
+            raise ValueError("A person judges in the browser: set up a study on the bench and open its link.")
         method = methods.get_method(options["method"])
         iterations = limit_iterations(options)
         experiment = Experiment(
