@@ -1,4 +1,4 @@
-"""Every page of the admin, and experiments there."""
+"""Every page of the admin, and the pages of the bench that make and change experiments."""
 
 import re
 
@@ -10,13 +10,14 @@ from django.urls import reverse
 from llm.methods import METHODS
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.forms import experiment_form
-from webapp.bench.admin.bench_admin import NewestFilter
+from webapp.bench.admin.bench_admin import FormPageAdmin, NewestFilter
 from webapp.bench.experiments.forms import ExperimentForm
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 from webapp.review import ballot
 from webapp.review.models import Vote
 from webapp.review.screenings import find_screening
+from webapp.votes.models import Poll
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -57,13 +58,20 @@ def test_all_lists_and_forms_open_and_have_nothing_inline(staff):
     for page in every_page():
         check_page(staff, page)
     for model in admin.site._registry:
-        if (row := model._default_manager.first()) and model != LanguageModel:  # its page: test_admin_models.py
-            check_page(staff, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk]))
+        if row := model._default_manager.first():
+            change = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[row.pk])
+            moved = isinstance(admin.site._registry[model], FormPageAdmin)
+            check_page(staff, staff.get(change).url if moved else change)
 
 
 def test_what_is_made_on_the_bench_is_not_made_in_the_admin(staff):
-    model = LanguageModel.objects.create(name="M", kind="offline")
+    model, row = LanguageModel.objects.create(name="M", kind="offline"), fake_workers.create_experiment()
+    poll = Poll.objects.create(title="V")
     moved = {
+        reverse("admin:votes_poll_change", args=[poll.pk]): reverse("votes:setup", args=[poll.public_id]),
+        reverse("admin:experiments_experiment_change", args=[row.pk]): reverse(
+            "bench:experiment_edit", args=[row.public_id]
+        ),
         reverse("admin:experiments_experiment_add"): reverse("bench:experiment_new"),
         reverse("admin:experiments_languagemodel_add"): reverse("bench:model_new"),
         reverse("admin:experiments_languagemodel_change", args=[model.pk]): reverse("bench:model", args=[model.pk]),
@@ -82,7 +90,7 @@ def test_a_page_says_where_it_is_without_saying_it_twice(staff):
         reverse("admin:index"): ["Set up"],
         reverse("admin:studies_study_add"): ["Set up", "Studies", "New study"],
         reverse("admin:experiments_experiment_changelist"): ["Set up", "Experiments"],
-        reverse("admin:experiments_experiment_change", args=[experiment.pk]): ["Set up", "Experiments", "E"],
+        reverse("admin:experiments_experiment_delete", args=[experiment.pk]): ["Set up", "Experiments", "E", "Delete"],
         reverse("admin:problems_upload"): ["Set up", "Problems", "Import problems"],
     }
     for address, parts in places.items():
@@ -174,7 +182,9 @@ def test_people_are_offered_as_judges_to_experiments_of_studies_alone(staff):
         return [name for name, _ in ExperimentForm(**values).fields["judge"].choices]
 
     assert list_judges() == list_judges(instance=fake_workers.create_experiment()) == ["proxy", "model"]
-    assert "human" in list_judges(instance=rows.participant().experiment)
+    asked = rows.participant().experiment
+    asked.status = "draft"
+    assert "human" in list_judges(instance=asked)
     page = staff.get(reverse("bench:experiment_new")).content.decode()
     assert "data-refused=" in page and '<option value="human"' not in page
     assert ">Offline writer (no language model)</option>" in page
@@ -193,14 +203,14 @@ def test_options_are_typed_as_lines_and_shown_again(staff):
     staff.post(reverse("bench:experiment_new"), experiment_form(**lines))
     row = Experiment.objects.get()
     assert (row.options, row.judge_options) == ({"islands": 4, "reasons": False}, {"beta": 5.0})
-    page = staff.get(reverse("admin:experiments_experiment_change", args=[row.pk])).content.decode()
+    page = staff.get(reverse("bench:experiment_edit", args=[row.public_id])).content.decode()
     assert "islands = 4\nreasons = false</textarea>" in page and "beta = 5.0</textarea>" in page
     assert "Populations that evolve side by side." in page and METHODS["eureka"].summary in page
 
 
 def test_a_started_experiment_keeps_its_settings(staff):
     row = bench_rows.create_finished_experiment(n=1)
-    page = reverse("admin:experiments_experiment_change", args=[row.pk])
+    page = reverse("bench:experiment_edit", args=[row.public_id])
     staff.post(page, experiment_form(name="renamed", k=9, task="Ant"))
     row.refresh_from_db()
     assert (row.name, row.k, row.task) == ("renamed", 3, "Cartpole")
@@ -210,7 +220,7 @@ def test_one_whose_settings_would_be_refused_today_can_be_renamed_and_goes_on_me
     row = bench_rows.create_training_experiment()
     Experiment.objects.update(options={"gone": 1}, k=0)
     monkeypatch.setattr(ExperimentForm, "clean_name", went_on, raising=False)
-    page = reverse("admin:experiments_experiment_change", args=[row.pk])
+    page = reverse("bench:experiment_edit", args=[row.public_id])
     assert staff.post(page, experiment_form(name="renamed")).status_code == 302
     row.refresh_from_db()
     assert (row.name, row.status, row.options) == ("renamed", "finished", {"gone": 1})

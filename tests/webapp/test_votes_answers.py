@@ -114,7 +114,7 @@ def test_answers_are_chosen_in_the_form(client, problem, two_answers):
     assert poll_page.url == pair.poll.get_absolute_url()
     assert (pair.first_answer, pair.second_answer, pair.first) == (*two_answers, None)
     assert pair.first_arm == "One" and pair.second_arm.lower().startswith("3d")
-    change = client.get(reverse("admin:votes_poll_change", args=[pair.poll.pk])).content.decode()
+    change = client.get(reverse("votes:setup", args=[pair.poll.public_id])).content.decode()
     assert f'value="answer-{two_answers[1].pk}" selected' in change
 
 

@@ -110,7 +110,7 @@ def test_setting_up(staff):
     poll = Poll.objects.get()
     assert response.url == poll.get_absolute_url()
     assert str(poll.pairs.get()) == "ICPL against OpenLoop"
-    change = reverse("admin:votes_poll_change", args=[poll.pk])
+    change = reverse("votes:setup", args=[poll.public_id])
     assert 'name="alpha"' in staff.get(change).content.decode()
     assert lifecycle.open_poll(poll) == []
     html = staff.get(change).content.decode()

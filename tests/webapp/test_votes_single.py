@@ -307,7 +307,7 @@ def test_answers_of_methods_become_a_grading_and_one_can_be_taken_out(
     assert "Drafted with 2 answers" in said and poll.form == "grades" and poll.evaluators_wanted == 2
     admin_client.post(reverse("votes:take_out", args=[poll.public_id, 1]))
     assert [pair.position for pair in poll.pairs.all()] == [2]
-    assert admin_client.get(reverse("admin:votes_poll_change", args=[poll.pk])).status_code == 200
+    assert admin_client.get(reverse("votes:setup", args=[poll.public_id])).status_code == 200
     for name in ("consent", "pair-2", "thanks"):
         assert admin_client.get(reverse("vote_preview_page", args=[poll.public_id, name])).status_code == 200
     open_single(poll)

@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import InlineAdminFormSet
 from django.db import models
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -72,8 +72,6 @@ class BenchAdmin(admin.ModelAdmin):
     view_on_site = False
     above_form = ""
     """A template that is shown above the form of a saved row."""
-    new_page = ""
-    """The name of the bench's page for a new row, where there is one: the admin's form leads there."""
 
     @property
     def media(self) -> forms.Media:
@@ -85,11 +83,6 @@ class BenchAdmin(admin.ModelAdmin):
             rows.__class__ = InlineRows  # Django names no class of one's own
         return found
 
-    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if self.new_page:
-            return redirect_with_query(request, reverse(self.new_page))
-        return super().add_view(request, *args, **kwargs)
-
     def list_tools(self, request: HttpRequest) -> list[tuple[str, str]]:
         """Words and addresses of the buttons above the list, after that for a new row."""
         return []
@@ -98,7 +91,25 @@ class BenchAdmin(admin.ModelAdmin):
         return super().changelist_view(request, {"tools": self.list_tools(request), **(extra_context or {})})
 
 
-def redirect_with_query(request: HttpRequest, address: str) -> HttpResponse:
+class FormPageAdmin(BenchAdmin):
+    """Of rows whose form is a page of the bench. Here are their list, their history and their deletion."""
+
+    new_page = ""
+    """The name of the page for a new row."""
+
+    def find_form_page(self, obj: Any) -> str:
+        raise NotImplementedError
+
+    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        return _redirect_with_query(request, reverse(self.new_page))
+
+    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        if (row := self.get_object(request, object_id)) is None:
+            raise Http404("It does not exist any more.")
+        return _redirect_with_query(request, self.find_form_page(row))
+
+
+def _redirect_with_query(request: HttpRequest, address: str) -> HttpResponse:
     return HttpResponseRedirect(f"{address}?{query}" if (query := request.GET.urlencode()) else address)
 
 

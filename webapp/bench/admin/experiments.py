@@ -1,42 +1,29 @@
-"""Lists of language models and experiments, and the form that changes an experiment."""
+"""Lists of language models and experiments."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from webapp.bench.admin.bench_admin import BenchAdmin, OwnPageAdmin, redirect_with_query, render_state
-from webapp.bench.experiments.forms import ExperimentForm
+from webapp.bench.admin.bench_admin import FormPageAdmin, render_state
 from webapp.experiments import loop
 from webapp.experiments.models import Experiment, LanguageModel
 
 
 @admin.register(Experiment)
-class ExperimentAdmin(OwnPageAdmin):
+class ExperimentAdmin(FormPageAdmin):
     new_page = "bench:experiment_new"
-    form = ExperimentForm
-    fieldsets = [
-        (None, {"fields": ["name"]}),
-        ("What is learnt", {"fields": ["task", "method", "judge"]}),
-        ("How much", {"fields": [("k", "n"), ("preset", "seed"), "training_start", "shared_experience"]}),
-        ("Who writes the rewards", {"fields": ["model"]}),
-        ("Other language models", {"classes": ["collapse"], "fields": ["describer", "judge_model", "vision"]}),
-        ("Options and prompts", {"classes": ["collapse"], "fields": ["options", "judge_options", "prompt_set"]}),
-        ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),
-    ]
     list_display = ["name", "state", "task", "method", "judge", "created_at", "live_link"]
     list_filter = ["status", "task", "method", "judge"]
     search_fields = ["name", "public_id"]
     actions = ["start", "pause", "resume", "cancel"]
-    above_form = "admin/experiment_live.html"
 
     @admin.display(description="status", ordering="status")
     def state(self, experiment: Experiment) -> SafeString:
@@ -48,17 +35,6 @@ class ExperimentAdmin(OwnPageAdmin):
     def live_link(self, experiment: Experiment) -> SafeString:
         return format_html('<a href="{}">Open</a>', reverse("bench:experiment", args=[experiment.public_id]))
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Experiment | None = None) -> list[str]:
-        """Once an experiment has started, only name and budgets may change: its requests were made from the rest."""
-        if obj is None or obj.status == Experiment.Status.DRAFT:
-            return []
-        free = ("name", "token_budget", "dollar_budget")
-        return [field for field in ExperimentForm.Meta.fields if field not in free]
-
-    def save_model(self, request: HttpRequest, obj: Model, form: forms.Form, change: Any) -> None:
-        """Save the form's fields alone: the loop may have changed other fields since the row was read."""
-        obj.save(update_fields=[name for name in ExperimentForm.Meta.fields if name in form.fields])
-
     def has_delete_permission(self, request: HttpRequest, obj: Experiment | None = None) -> bool:
         return super().has_delete_permission(request, obj) and not (obj and obj.live)
 
@@ -67,14 +43,8 @@ class ExperimentAdmin(OwnPageAdmin):
         rows, counts, refused, protected = super().get_deleted_objects(objs, request)
         return rows, counts, refused & {str(self.opts.verbose_name)}, protected
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        experiment = self.get_object(request, object_id)
-        live_url = reverse("bench:experiment", args=[experiment.public_id]) if experiment else ""
-        kwargs["extra_context"] = {"live_url": live_url} | (kwargs.get("extra_context") or {})
-        return super().change_view(request, object_id, *args, **kwargs)
-
-    def find_page(self, obj: Experiment) -> str:
-        return reverse("bench:experiment", args=[obj.public_id])
+    def find_form_page(self, obj: Experiment) -> str:
+        return reverse("bench:experiment_edit", args=[obj.public_id])
 
     @admin.action(description="Start")
     def start(self, request: HttpRequest, queryset: QuerySet[Experiment]) -> None:
@@ -107,16 +77,12 @@ class ExperimentAdmin(OwnPageAdmin):
 
 
 @admin.register(LanguageModel)
-class LanguageModelAdmin(BenchAdmin):
-    """Lists and deletes language models, and has their history. Their pages on the bench add and change them."""
-
+class LanguageModelAdmin(FormPageAdmin):
     new_page = "bench:model_new"
     list_display = ["name", "kind", "model", "address", "key"]
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        if (row := self.get_object(request, object_id)) is None:
-            raise Http404("There is no such language model.")
-        return redirect_with_query(request, reverse("bench:model", args=[row.pk]))
+    def find_form_page(self, obj: LanguageModel) -> str:
+        return reverse("bench:model", args=[obj.pk])
 
     @admin.display(description="address", ordering="base_url")
     def address(self, model: LanguageModel) -> str:

@@ -1,4 +1,4 @@
-"""The forms of experiments: a new one on its page, a draft in the admin."""
+"""The form of an experiment, new or saved."""
 
 from __future__ import annotations
 
@@ -22,30 +22,53 @@ PEOPLE_JUDGE_IN_STUDIES = (
     "People judge in studies, each in an experiment of their own: set up a study, and its experiments start with its "
     "participants. One that is started here is judged by the hidden metric or by a language model."
 )
+FREE = ("name", "token_budget", "dollar_budget")
+"""Fields that can change once an experiment has started."""
 CONNECT = (
     '{} <a class="models-only" href="{}?_popup=1" target="_blank" data-adds="id_model">Connect a language model</a>'
 )
 
 
-class ExperimentForm(LoopForm):
+class ExperimentForm(SectionedForm, LoopForm):
+    """A new experiment, a draft, or one that has started: its name and budgets, because its requests were made from the
+    rest.
+    """
+
+    section_names = {
+        "": ("name", "task", "method", "judge", "model", "preset", "k", "n"),
+        "More: seed, start of trainings, options, other models, prompts, budget": (
+            *("seed", "training_start", "shared_experience", "options", "judge_options"),
+            *("describer", "judge_model", "vision", "prompt_set", "token_budget", "dollar_budget"),
+        ),
+    }
     judge_options = OptionsField(label="Judge's options", help_text=describe_judge_options())
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        without_people = self.instance.pk is None or not find_participants(self.instance)
-        if without_people and "judge" in self.fields:
+        if self.instance.pk is None and "seed" not in (kwargs.get("initial") or {}):
+            self.initial.pop("seed", None)
+        if self.instance.status != Experiment.Status.DRAFT:
+            for name in self.fields.keys() - set(FREE):
+                del self.fields[name]
+            self.section_names = {"": FREE}
+            return
+        if self.instance.pk is None or not find_participants(self.instance):
             set_choices(self, "judge", judges.CHOICES_WITHOUT_PEOPLE)
             self.fields["judge"].error_messages["invalid_choice"] = PEOPLE_JUDGE_IN_STUDIES
-        if "seed" in self.fields:
-            self.fields["seed"].required, self.fields["seed"].initial = False, None
-            self.fields["seed"].widget.attrs["placeholder"] = "the next one"
+        self.fields["seed"].required, self.fields["seed"].initial = False, None
+        self.fields["seed"].widget.attrs["placeholder"] = "the next one"
+        said = self.fields["model"].help_text
+        self.fields["model"].help_text = format_html(CONNECT, said, reverse("bench:model_new"))
+        empty = {"describer": "The one that writes", "judge_model": "The one that writes", "vision": "None"}
+        set_empty_labels(self, empty)
+        for name in empty:
+            self.fields[name].widget.attrs["data-models"] = ""
 
-    def save(self, commit: bool = True) -> Experiment:
-        """With the next seed where none was typed."""
-        if self.cleaned_data.get("seed", 0) is None:
+    def _post_clean(self) -> None:
+        """Take the next seed where none was typed."""
+        super()._post_clean()  # type: ignore[misc]
+        if not self.errors and self.cleaned_data.get("seed", 0) is None:
             self.instance.seed = find_next_seed(self.instance)
-        row: Experiment = super().save(commit)
-        return row
 
     class Meta(LoopForm.Meta):
         model = Experiment
@@ -56,25 +79,6 @@ class ExperimentForm(LoopForm):
             *["options", "judge_options", "describer", "judge_model", "vision", "prompt_set"],
             *["token_budget", "dollar_budget"],
         ]
-
-
-class NewExperimentForm(SectionedForm, ExperimentForm):
-    section_names = {
-        "": ("name", "task", "method", "judge", "model", "preset", "k", "n"),
-        "More: seed, start of trainings, options, other models, prompts, budget": (
-            *("seed", "training_start", "shared_experience", "options", "judge_options"),
-            *("describer", "judge_model", "vision", "prompt_set", "token_budget", "dollar_budget"),
-        ),
-    }
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        said = self.fields["model"].help_text
-        self.fields["model"].help_text = format_html(CONNECT, said, reverse("bench:model_new"))
-        empty = {"describer": "The one that writes", "judge_model": "The one that writes", "vision": "None"}
-        set_empty_labels(self, empty)
-        for name in empty:
-            self.fields[name].widget.attrs["data-models"] = ""
 
 
 def propose_settings(asked: QueryDict) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -20,7 +19,7 @@ from llm.backend import Reply
 from llm.errors import ModelError
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.form_fields import SectionedForm
-from webapp.bench.form_log import log_saved
+from webapp.bench.form_saving import save_form
 from webapp.endpoints.denied import require_allowed
 from webapp.experiments.models import LanguageModel
 
@@ -114,9 +113,7 @@ def _show_form(request: HtmxHttpRequest, row: LanguageModel) -> HttpResponse:
     added, name = row.pk is None, str(row)
     form = LanguageModelForm(request.POST or None, instance=row, key_stays=bool(request.htmx))
     if form.is_bound and form.is_valid():
-        with transaction.atomic():
-            form.save()
-            log_saved(request, form, added=added)
+        save_form(request, form)
         return _answer_saved(request, row, added)
     context = {"form": form, "model": row, "name": name, "popup": "_popup" in request.GET}
     return render(request, "bench/experiments/model.html", context, status=422 if form.errors else 200)

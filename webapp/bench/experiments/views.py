@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
@@ -22,10 +23,10 @@ from webapp.bench.chart_html import draw_figure, respond_with_charts
 from webapp.bench.experiments import event_log, page_sections, winner_zip
 from webapp.bench.experiments.candidate_details import read_details
 from webapp.bench.experiments.code_diff import highlight
-from webapp.bench.experiments.forms import NewExperimentForm, propose_settings
+from webapp.bench.experiments.forms import ExperimentForm, propose_settings
 from webapp.bench.experiments.overview import PEOPLE_LOOKUP, build_overview
 from webapp.bench.experiments.preference_learning import describe_plan, list_asked_pairs
-from webapp.bench.form_log import log_saved
+from webapp.bench.form_saving import save_form
 from webapp.experiments import events, loop, repeating, upgrades
 from webapp.experiments.models import Clip, Event, Experiment
 from webapp.problems.lookup import find_still
@@ -89,21 +90,28 @@ def task(request: HtmxHttpRequest, name: str) -> HttpResponse:
 @permission_required("experiments.add_experiment", raise_exception=True)
 def new(request: HtmxHttpRequest) -> HttpResponse:
     """Saves a draft. Nothing runs before somebody starts it on its own page."""
-    if request.method != "POST":
-        return _render_new(request, NewExperimentForm(initial=propose_settings(request.GET)))
-    form = NewExperimentForm(request.POST)
-    form.instance.owner = request.user.get_username()
-    if not form.is_valid():
-        return _render_new(request, form)
-    with transaction.atomic():
-        row = form.save()
-        log_saved(request, form, added=True)
-    messages.success(request, f"{row} is saved. Nothing runs before you start it.")
-    return redirect("bench:experiment", row.public_id)
+    row = Experiment(owner=request.user.get_username())
+    return _show_form(request, row, "is saved. Nothing runs before you start it.", propose_settings(request.GET))
 
 
-def _render_new(request: HtmxHttpRequest, form: NewExperimentForm) -> HttpResponse:
-    return render(request, "bench/experiments/new.html", {"form": form}, status=422 if form.errors else 200)
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("experiments.change_experiment", raise_exception=True)
+def edit(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    return _show_form(request, _get_experiment(public_id), "is saved.")
+
+
+def _show_form(
+    request: HtmxHttpRequest, row: Experiment, saved: str, proposed: dict[str, Any] | None = None
+) -> HttpResponse:
+    name, sent = row.name, request.POST if request.method == "POST" else None
+    form = ExperimentForm(sent, instance=row, initial=proposed)
+    if form.is_valid():
+        save_form(request, form)
+        messages.success(request, f"{row} {saved}")
+        return redirect("bench:experiment", row.public_id)
+    may_delete = request.user.has_perm("experiments.delete_experiment") and not row.live
+    context = {"form": form, "experiment": row, "name": name, "may_delete": may_delete}
+    return render(request, "bench/experiments/edit.html", context, status=422 if form.errors else 200)
 
 
 @require_safe

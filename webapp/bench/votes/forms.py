@@ -1,4 +1,4 @@
-"""The forms of votes: a new one with its first pairs."""
+"""The forms of votes, new or saved, with their pairs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ from webapp.problems import media
 from webapp.votes import problem_pairs, proposals
 from webapp.votes.models import Pair, Poll
 
+OF_PAIRS = ("allow_tie", "ask_strength", "repeats", "checks_to_pass", "alpha", "correction")
+"""Fields that say something of pairs, and nothing where one film or answer at a time is rated."""
+FREE = ("contact", "thanks_text", "recruiting", "completion_code", "completion_url")
+"""Fields that can change once the vote was opened."""
 ANSWER_PREFIX = "answer-"
 """The prefix of an answer's key in the choices; a clip's key has none."""
 
@@ -90,13 +94,15 @@ class PairForm(forms.ModelForm):
         return data
 
 
-PairFormSet = forms.inlineformset_factory(Poll, Pair, form=PairForm, extra=1, can_delete=False)
+PairFormSet = forms.inlineformset_factory(Poll, Pair, form=PairForm, extra=1, can_delete_extra=False)
 
 
 class PollForm(SectionedForm, forms.ModelForm):
+    """A new vote, a draft, or one that was opened: everybody must be asked the same, under the same plan."""
+
     section_names = {
-        "": ("title", "contact", "evaluators_wanted", "question", "instructions"),
-        "More: ties, pairs shown twice, analysis plan, consent and thanks, recruitment": (
+        "": ("title", "contact", "evaluators_wanted", "question", "instructions", "most_points"),
+        "More: analysis plan, consent, thanks, recruitment": (
             *("allow_tie", "ask_strength", "repeats", "checks_to_pass", "alpha", "correction", "hypothesis"),
             *("consent_text", "consent_version", "thanks_text", "recruiting", "completion_code", "completion_url"),
         ),
@@ -106,7 +112,7 @@ class PollForm(SectionedForm, forms.ModelForm):
         model = Poll
         fields = [
             *["title", "contact", "question", "instructions", "allow_tie", "ask_strength", "repeats"],
-            *["evaluators_wanted", "alpha", "correction", "checks_to_pass", "hypothesis"],
+            *["evaluators_wanted", "alpha", "correction", "checks_to_pass", "hypothesis", "most_points"],
             *["consent_text", "consent_version", "thanks_text"],
             *["recruiting", "completion_code", "completion_url"],
         ]
@@ -118,7 +124,15 @@ class PollForm(SectionedForm, forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["consent_text"].initial = self.initial.get("consent_text")
+        left_out = set() if self.instance.form == Poll.Form.GRADES else {"most_points"}
+        left_out |= set(OF_PAIRS) if self.instance.is_single else set()
+        if self.instance.status != Poll.Status.DRAFT:
+            left_out |= self.fields.keys() - set(FREE)
+            self.section_names = {"": FREE}
+        for name in left_out:
+            self.fields.pop(name, None)
+        if "consent_text" in self.fields:
+            self.fields["consent_text"].initial = self.initial.get("consent_text")
 
 
 def propose_poll(asked: QueryDict) -> tuple[dict[str, Any], list[dict[str, str]]]:

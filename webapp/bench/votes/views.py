@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.db import transaction
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from webapp.base import paper_table
 from webapp.base.http import HtmxHttpRequest, get_site_address, respond_with_download
 from webapp.bench.chart_html import draw_figure, respond_with_charts
-from webapp.bench.form_log import log_saved
+from webapp.bench.form_saving import save_form
 from webapp.bench.votes.forms import PairFormSet, PollForm, propose_poll
 from webapp.problems.files import respond_with_file
 from webapp.votes import (
@@ -49,19 +49,32 @@ def index(request: HtmxHttpRequest) -> HttpResponse:
 @permission_required("votes.add_poll", raise_exception=True)
 def new(request: HtmxHttpRequest) -> HttpResponse:
     """Saves a draft with its first pairs. No link works before somebody opens it on its own page."""
-    draft, sent = Poll(), request.POST if request.method == "POST" else None
     texts, first = propose_poll(request.GET)
-    form = PollForm(sent, instance=draft, initial=texts)
-    pairs = PairFormSet(sent, instance=draft, initial=first if sent is None else None)
-    if form.is_valid() and pairs.is_valid():
-        with transaction.atomic():
-            form.save()
-            pairs.save()
-            log_saved(request, form, [pairs], added=True)
-        messages.success(request, f"{draft} is saved as a draft: no link works before you open it.")
-        return redirect(draft)
-    context = {"form": form, "pairs": pairs, "kind": request.GET.get("kind", "")}
-    return render(request, "bench/votes/new.html", context, status=200 if sent is None else 422)
+    return _show_form(request, Poll(), "is saved as a draft: no link works before you open it.", texts, first)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required("votes.change_poll", raise_exception=True)
+def setup(request: HtmxHttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    return _show_form(request, get_object_or_404(Poll, public_id=public_id), "is saved.")
+
+
+def _show_form(
+    request: HtmxHttpRequest, row: Poll, saved: str, texts: dict[str, Any] | None = None, first: Any = None
+) -> HttpResponse:
+    title, sent = row.title, request.POST if request.method == "POST" else None
+    form, pairs = PollForm(sent, instance=row, initial=texts), None
+    if row.status == Poll.Status.DRAFT and not row.is_single:
+        pairs = PairFormSet(sent, instance=row, initial=None if sent else first)
+        pairs.extra = 0 if row.pk and row.pairs.exists() else 1
+    if form.is_valid() and (pairs is None or pairs.is_valid()):
+        save_form(request, form, [pairs] if pairs else [])
+        messages.success(request, f"{row} {saved}")
+        return redirect(row)
+    may_delete = request.user.has_perm("votes.delete_poll") and row.status == Poll.Status.DRAFT
+    context = {"form": form, "pairs": pairs, "poll": row, "title": title, "may_delete": may_delete}
+    context["kind"] = request.GET.get("kind", "")
+    return render(request, "bench/votes/edit.html", context, status=422 if sent else 200)
 
 
 @require_safe
