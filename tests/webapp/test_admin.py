@@ -10,6 +10,7 @@ from django.urls import reverse
 from llm.methods import METHODS
 from tests.webapp import bench_rows, fake_workers, rows
 from tests.webapp.forms import experiment_form
+from webapp.audit.models import Entry
 from webapp.bench.admin.bench_admin import FormPageAdmin, NewestFilter
 from webapp.bench.experiments.forms import ExperimentForm
 from webapp.experiments import loop
@@ -145,7 +146,9 @@ def test_a_new_experiment_leads_to_its_live_page(staff):
     answer = staff.post(reverse("bench:experiment_new"), experiment_form())
     row = Experiment.objects.get()
     assert answer.url == reverse("bench:experiment", args=[row.public_id])
-    assert row.status == "draft"
+    assert (row.status, row.owner) == ("draft", "ada")
+    assert Entry.objects.get(action="added").target_id == str(row.pk)
+    assert "E is saved. Nothing runs before you start it." in staff.get(answer.url).text
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 from django.urls import reverse
 
 from tests.webapp import bench_rows, poll_rows
+from webapp.audit.models import Entry
 from webapp.votes import lifecycle, poll_ballot
 from webapp.votes.models import Poll
 
@@ -110,15 +111,21 @@ def test_setting_up(staff):
     poll = Poll.objects.get()
     assert response.url == poll.get_absolute_url()
     assert str(poll.pairs.get()) == "ICPL against OpenLoop"
+    assert Entry.objects.get(action="added").target_label == "Walks"
     change = reverse("votes:setup", args=[poll.public_id])
     assert 'name="alpha"' in staff.get(change).content.decode()
+    pair = {"pairs-INITIAL_FORMS": 1, "pairs-0-id": poll.pairs.get().pk, "pairs-0-DELETE": "on"}
+    other = {"pairs-1-purpose": "asked", "pairs-1-first": second.pk, "pairs-1-second": first.pk, "pairs-1-name": "New"}
+    staff.post(change, poll_form(first, second, **pair, **other, **{"pairs-TOTAL_FORMS": 2, "title": "Runs"}))
+    poll.refresh_from_db()
+    assert (poll.title, str(poll.pairs.get()), poll.pairs.get().first) == ("Runs", "New", second)
     assert lifecycle.open_poll(poll) == []
     html = staff.get(change).content.decode()
     assert 'name="alpha"' not in html and 'name="pairs-0-first"' not in html and 'name="contact"' in html
     staff.post(change, poll_form(second, first, alpha="0.2", contact="bob", question="Other?"))
     poll.refresh_from_db()
     assert (poll.alpha, poll.contact, poll.question) == (0.05, "bob", "Which?")
-    assert poll.pairs.get().first == first
+    assert poll.pairs.get().first == second
     assert staff.post(reverse("admin:votes_poll_delete", args=[poll.pk]), {"post": "yes"}).status_code == 403
     draft = poll_rows.poll(pairs=2, opened=False)
     poll_rows.evaluator(draft, consented=False)
