@@ -72,6 +72,8 @@ class BenchAdmin(admin.ModelAdmin):
     view_on_site = False
     above_form = ""
     """A template that is shown above the form of a saved row."""
+    new_page = ""
+    """The name of the bench's page for a new row, where there is one: the list's button leads there."""
 
     @property
     def media(self) -> forms.Media:
@@ -93,9 +95,6 @@ class BenchAdmin(admin.ModelAdmin):
 
 class FormPageAdmin(BenchAdmin):
     """Of rows whose form is a page of the bench. Here are their list, their history and their deletion."""
-
-    new_page = ""
-    """The name of the page for a new row."""
 
     def find_form_page(self, obj: Any) -> str:
         raise NotImplementedError

@@ -131,6 +131,7 @@ class StudyAdmin(OwnPageAdmin):
     search_fields = ["title"]
     actions = ["copy_studies"]
     above_form = "admin/study_page.html"
+    new_page = "bench:study_new"
     added = "is saved as a draft: no link works before you open it."
 
     def has_delete_permission(self, request: HttpRequest, obj: Study | None = None) -> bool:
