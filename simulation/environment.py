@@ -194,9 +194,9 @@ class Environment:
     def poses(self, worlds: Tensor) -> Tensor:
         """Qpos and mocap poses of these worlds (n, nq + 7 nmocap), float32 on this device: for films of many."""
         with self.on_device():
-            shown = self._state.rows(worlds)
             if not hasattr(self._task, "mocap"):
-                return shown.qpos
+                return self._state.qpos[worlds]
+            shown = self._state.rows(worlds)
             return torch.cat((shown.qpos, self._task.mocap(shown).flatten(1)), dim=1)
 
     def _start_physics(self) -> Physics:

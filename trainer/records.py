@@ -15,7 +15,7 @@ JOB_DIR/
                                  reward, reward/<component>; written at the end
   preferences/<index>.csv        where a candidate learns from pairs: a row per session, its figures; beside it
                                  <index>-points.csv: learned and true sums of some of its segments, and the metric's
-  queries/, answers/             where others than a teacher answer its pairs: see trainer.preferences.exchange
+  queries/, answers/             pairs to film, and what others than a teacher answer: see trainer.preferences.exchange
   result.json                    TrainResult; its presence means that the run is over
   log.txt                        what the run printed
 """

@@ -28,10 +28,9 @@ from trainer.collect import Collector, Horizon
 from trainer.evaluation import evaluate_policy
 from trainer.learner import has_mixed_precision, make_learner
 from trainer.log_lines import say
-from trainer.preferences import exchange, query_files
+from trainer.preferences.due_sessions import SessionFiles, hold_due_sessions
 from trainer.preferences.learning import PreferenceTraining
 from trainer.preferences.query_files import count_recorded_worlds
-from trainer.preferences.session_figures import write_sessions
 from trainer.records import (
     FINAL,
     WARM,
@@ -143,6 +142,7 @@ class Lockstep:
             self._noise.load_state_dict(saved["noise"])
             if self._preferences is not None:
                 self._preferences.load_state_dict(saved["preferences"])
+                self.collector.filmed_worlds = filmed if self._preferences.keeps_poses else 0
         elif self.job.warm:
             policy = checkpoint.load_policy(self.job_dir / WARM, self.info.name)
             self.learner.start_from(policy.networks, policy.observations)
@@ -230,21 +230,9 @@ class Lockstep:
 
     def _hold_sessions(self) -> None:
         """Hold the sessions that are due, unless answers from outside are missing."""
-        preferences = self._preferences
-        assert preferences is not None
-        answers = {}
-        for group, (query, segments) in preferences.list_asked_outside().items():
-            asked = query_files.describe(query, segments)
-            index = self.active[group].index
-            given = exchange.read_answers(self.job_dir, index, asked)
-            if given is None:
-                query_files.write(self.job_dir, index, self.info, self.collector.env.model.nq, asked, segments)
-            else:
-                answers[group] = [*exchange.read_earlier_answers(self.job_dir, index, asked.session), given]
-        if len(answers) < len(preferences.list_asked_outside()):
-            return
-        for group in preferences.hold_sessions(self.learner, self.iteration, answers):
-            write_sessions(self.job_dir, self.active[group].index, preferences.sessions_of(group))
+        assert self._preferences is not None
+        files = SessionFiles(self.job_dir, [c.index for c in self.active], self.info, self.collector.env.model.nq)
+        hold_due_sessions(self._preferences, self.learner, self.iteration, files)
 
     def _stop_to_wait(self) -> None:
         """Save everything that a continuation with answers needs."""

@@ -340,7 +340,7 @@ def test_a_report_counts_what_was_asked_and_says_what_was_learned(tmp_path: Path
     (result,) = experiment_results.read_results(plan)
     assert (result.queries, cell.arm.candidates) == (51, 1)
     text = report.write_report(plan, tmp_path).read_text()
-    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0.75 | 0.50 | -0.98 | 0.12 | 0.25 | 8.00 |" in text
+    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0 | 0.75 | 0.50 | -0.98 | 0.12 | 0.25 | 8.00 |" in text
     assert "![learned-Cartpole.svg](learned-Cartpole.svg)" in text
     assert "sum of the hidden metric" in (tmp_path / "learned-Cartpole.svg").read_text()
     assert "No language model writes for PEBBLE." in text and "no language model wrote a program" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -108,6 +109,10 @@ def killed_at_its_first_checkpoint(lease: Lease, process: Any, publisher: Publis
         publisher.publish()
         ended |= any(key.endswith("checkpoint.pt") for key in store.keys(publisher.request.run_key))
     launch.stop(process, timeout=0.0)
+
+
+def fail_away(key: str, source: Any) -> None:
+    raise StoreError("away")
 
 
 def no_beat() -> None:
@@ -266,6 +271,18 @@ class TestRunFolder:
         permanent = True
         with pytest.raises(StoreError):
             publisher.try_to_publish()
+
+    def test_the_files_of_one_session_are_sent_at_once_and_alone(
+        self, train_request: Request, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name in (POLICY, "queries/0-1.json", "queries/0-1-0.npz", "queries/0-11.json"):
+            self.put(train_request, name)
+        publisher, wanted = Publisher(train_request, no_beat), re.compile(r"queries/0-1(-\d+)?\.(npz|json)")
+        assert publisher.try_to_send(wanted)
+        keys = sorted(store.keys(train_request.run_key))
+        assert keys == [f"{train_request.run_key}/queries/0-1{ending}" for ending in ("-0.npz", ".json")]
+        monkeypatch.setattr(store, "publish", fail_away)
+        assert not publisher.try_to_send(re.compile("queries/0-11.json"))
 
     def test_a_store_that_hangs_does_not_hold_a_worker_that_must_end(
         self, train_request: Request, monkeypatch: pytest.MonkeyPatch

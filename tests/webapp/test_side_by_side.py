@@ -51,10 +51,11 @@ HARMLESS = {
     ("votes", "0011_words"),
     ("experiments", "0034_shorter_later_rounds"),
     ("studies", "0028_shorter_later_rounds"),
+    ("experiments", "0035_answered_pairs"),
 }
 """Migrations with which older processes read and write as before: one adds to rows what pages do without, one lets a
 request have several notices, where older processes write one, one proposes another number of experiments, one
-constrains rows that they do not write, seven call fields or choices otherwise on pages, two offer one choice more.
+constrains rows that they do not write, eight call fields or choices otherwise on pages, two offer one choice more.
 """
 
 TRAINING = 480

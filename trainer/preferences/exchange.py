@@ -4,9 +4,11 @@ queries/<index>-<session>.json          the pairs, by the numbers of their segme
 queries/<index>-<session>-<segment>.npz a rollout to film, for each segment
 answers/<index>-<session>.json          written by the caller: that digest, and an answer for each pair
 
-A training that has asked ends, and is started again when the answers are there. The caller may change the answers of
-earlier sessions to skip, for example because a person took theirs back: the next session learns without them. Imports
-neither torch nor mujoco.
+Of a simulated teacher's sessions some pairs are there too, with its answers, to be filmed: nothing waits for them.
+
+A training that has asked others ends, and is started again when the answers are there. The caller may change the
+answers of earlier sessions to skip, for example because a person took theirs back: the next session learns without
+them. Imports neither torch nor mujoco.
 """
 
 from __future__ import annotations
@@ -33,6 +35,10 @@ class Queries:
     """The numbers of the first and the second segment of each."""
     digest: str
     """A digest of the segments and the pairs: answers belong to these alone."""
+    answers: tuple[str, ...] = ()
+    """Of a simulated teacher, which nobody else is asked for; then these are some of the session's pairs, to be filmed,
+    and there is no digest.
+    """
 
 
 def get_queries_file(job_dir: Path, index: int, session: int) -> Path:
@@ -52,7 +58,8 @@ def get_answers_file(job_dir: Path, index: int, session: int) -> Path:
 
 def write_queries(job_dir: Path, index: int, queries: Queries) -> None:
     """Write the queries of a session, after the rollouts of their segments."""
-    _replace(get_queries_file(job_dir, index, queries.session), asdict(queries))
+    said = {name: value for name, value in asdict(queries).items() if name != "answers" or value}
+    _replace(get_queries_file(job_dir, index, queries.session), said)
 
 
 def read_queries(job_dir: Path, index: int, session: int) -> Queries | None:
@@ -61,7 +68,14 @@ def read_queries(job_dir: Path, index: int, session: int) -> Queries | None:
         found = json.loads(get_queries_file(job_dir, index, session).read_text())
     except FileNotFoundError:
         return None
-    return Queries(**{**found, "pairs": tuple((int(first), int(second)) for first, second in found["pairs"])})
+    pairs = tuple((int(first), int(second)) for first, second in found["pairs"])
+    return Queries(**{**found, "pairs": pairs, "answers": tuple(found.get("answers", ()))})
+
+
+def list_sessions(job_dir: Path, index: int) -> list[int]:
+    """The numbers of the sessions of a candidate that have queries."""
+    names = [path.stem.partition("-") for path in (job_dir / "queries").glob(f"{index}-*.json")]
+    return sorted(int(number) for _, _, number in names)
 
 
 def write_answers(job_dir: Path, index: int, session: int, digest: str, answers: Sequence[str]) -> None:

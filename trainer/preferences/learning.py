@@ -33,20 +33,20 @@ from trainer.normalizer import RunningNormalizer
 from trainer.preferences.algorithms import METHODS, Method, Preferences, count_unlabelled, derive_seed
 from trainer.preferences.denoising import make_discriminator
 from trainer.preferences.entropy import ParticleEntropy
+from trainer.preferences.exchange import Queries
+from trainer.preferences.filmed_pairs import choose_filmed
 from trainer.preferences.labels import Labels, Unlabelled
 from trainer.preferences.new_answers import measure_before
 from trainer.preferences.prior import Priors
 from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, compute_member_probabilities, draw_pairs
 from trainer.preferences.recorded_steps import read_steps
 from trainer.preferences.reward_model import Fit, RewardModel
-from trainer.preferences.segments import RECORDED_WORLDS, SegmentReservoir, Segments
+from trainer.preferences.segments import LEAST_SEGMENTS, RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.session_figures import Session
 from trainer.preferences.teacher_answers import TARGETS, answer_pairs, make_empty_labels
 
 WARM_STEPS = 5
 """Steps of a reward model that learns the intrinsic reward, for each of the policy's updates (RIME's authors' code)."""
-LEAST_SEGMENTS = 10
-"""A row is asked about nothing before it has this many segments."""
 
 
 class PreferenceTraining:
@@ -62,7 +62,7 @@ class PreferenceTraining:
         pose_size: int = 0,
     ) -> None:
         """`wanted` and `seeds`: of each candidate in training; None: it learns from its reward function. `pose_size`:
-        numbers that say how a robot stands, where segments are to be filmed.
+        numbers that say how a robot stands, for films of segments.
         """
         self.preset = preset
         self.groups = [group for group, preferences in enumerate(wanted) if preferences is not None]
@@ -81,9 +81,8 @@ class PreferenceTraining:
         mixed, known = has_mixed_precision(torch.device(device)), self._priors.columns
         self._model = RewardModel(inputs - known, drawn, device, mixed, bool(known))
         last = [METHODS[one.method].last_episodes for one in self.settings]
-        self._segments = SegmentReservoir(
-            inputs, self._worlds, steps, preset.horizon, last, self.seeds, device, pose_size, info.episode_steps
-        )
+        sizes, outside = (inputs, self._worlds, steps, preset.horizon), any(one.outside for one in self.settings)
+        self._segments = SegmentReservoir(*sizes, last, self.seeds, device, pose_size, info.episode_steps, outside)
         warm = [METHODS[one.method].warm_start for one in self.settings]
         self._entropy: ParticleEntropy | None = ParticleEntropy(info.num_obs, self.seeds, device, warm)
         self._discriminators = [make_discriminator(one) for one in self.settings]
@@ -94,6 +93,8 @@ class PreferenceTraining:
         self._learned = [False for _ in self.seeds]
         self._queries: list[Query | None] = [None for _ in self.seeds]
         """What each row is asked in the session that is due."""
+        self.answered: dict[int, tuple[Queries, Segments]] = {}
+        """Candidate -> pairs to film that its teacher answered in the sessions held last."""
 
     @torch.no_grad()
     def rewards(self, horizon: Horizon) -> Tensor:
@@ -145,6 +146,11 @@ class PreferenceTraining:
         self._queries = [self._select(row, iteration) for row in range(len(self.groups))]
 
     @property
+    def keeps_poses(self) -> bool:
+        """Whether segments can be filmed: not where an earlier version began a training that a teacher answers."""
+        return self._segments.keeps_poses
+
+    @property
     def asks(self) -> bool:
         """Whether sessions are due that have not been held."""
         return any(query is not None for query in self._queries)
@@ -165,7 +171,7 @@ class PreferenceTraining:
         """
         if not self.asks:
             return []
-        before = self._model.freeze()
+        before, self.answered = self._model.freeze(), {}
         asked = {
             row: self._answer(row, query, iteration, (outside or {}).get(self.groups[row]))
             for row, query in enumerate(self._queries)
@@ -314,6 +320,8 @@ class PreferenceTraining:
         if outside is not None:
             self._take_back(row, outside)
         answers = self._ask_teacher(row, segments, pairs, iteration) if outside is None else list(outside[-1])
+        if outside is None and (filmed := choose_filmed(query, segments, answers, self.settings[row])):
+            self.answered[self.groups[row]] = filmed
         returns = self._model.member_returns(row, segments.inputs, segments.valid) if self._learned[row] else None
         answered = [index for index, answer in enumerate(answers) if answer != "skip"]
         labels, device = self._labels[row], self._labels[row].targets.device

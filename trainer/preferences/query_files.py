@@ -17,9 +17,8 @@ from trainer.preferences.segments import RECORDED_WORLDS, Segments
 
 
 def count_recorded_worlds(wanted: Sequence[Preferences | None], preset: AnyPreset) -> int:
-    """The worlds of each candidate whose poses are needed for films; 0 where teachers answer all pairs."""
-    outside = any(preferences is not None and preferences.outside for preferences in wanted)
-    return min(RECORDED_WORLDS, preset.worlds) if outside else 0
+    """The worlds of each candidate whose poses are needed for films; 0 where none learns from pairs."""
+    return min(RECORDED_WORLDS, preset.worlds) if any(wanted) else 0
 
 
 def describe(query: Query, segments: Segments) -> Queries:

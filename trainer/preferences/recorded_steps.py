@@ -12,7 +12,7 @@ from trainer.collect import Horizon
 
 def read_steps(horizon: Horizon, groups: Sequence[int], truths: Sequence[str], worlds: int) -> dict[str, Tensor]:
     """What SegmentReservoir.add takes of the first worlds of these candidates, which are judged by `truths`, one of
-    algorithms.TRUTHS each: (R, T, W), and poses and shown with one dimension more.
+    algorithms.TRUTHS each: (R, T, W), and poses with one dimension more.
     """
     experience = horizon.experience
     metric, known = (tensor[groups, :, :worlds] for tensor in (horizon.step_metric, horizon.step_counts))
@@ -21,6 +21,6 @@ def read_steps(horizon: Horizon, groups: Sequence[int], truths: Sequence[str], w
         "truths": torch.where(by_metric, metric, experience.rewards[groups, :, :worlds]),
         "counts": known | ~by_metric,
         "ended": (experience.terminated | experience.truncated)[groups, :, :worlds],
-        "shown": torch.where(known, metric, torch.nan).unsqueeze(-1),
+        "metrics": torch.where(known, metric, torch.nan),
     }
     return steps | ({"poses": horizon.poses[groups]} if horizon.poses.shape[2] else {})

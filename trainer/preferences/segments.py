@@ -7,14 +7,14 @@ unless an episode was shorter: B-Pref's code needs episodes of one length. Where
 episode, segments are whole episodes.
 
 Shapes: R rows, T steps of a horizon, W recorded worlds a row, C places in the reservoir, L steps, F inputs, P numbers
-of a pose, where segments are to be filmed; S columns of what is kept for charts alone.
+of a pose, where segments are to be filmed.
 """
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -27,11 +27,11 @@ STEPS_KEPT = 51_200
 LEAST_PLACES = 100
 EPISODES_KEPT = 100
 """Whole episodes, however long, that a row keeps of which only the last ones count: the most that a method asks for."""
-SHOWN = 1
-"""Columns of what is kept of each step for charts alone."""
 TENSORS = ("_ring", "_ages", "_returns", "_rows", "_lengths", "_episodes")
 SHOWN_TENSORS = ("_shown_ring", "_shown")
 """What checkpoints hold; those of earlier versions lack the second."""
+LEAST_SEGMENTS = 10
+"""A row is asked about nothing before it has this many."""
 RECENT = 10
 """Episodes whose mean return the teacher's thresholds follow (B-Pref, section 3.2)."""
 
@@ -56,6 +56,10 @@ class Segments:
     def __len__(self) -> int:
         return len(self.inputs)
 
+    def choose(self, chosen: Tensor) -> Segments:
+        """These of them."""
+        return Segments(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
 
 def count_places(steps: int, longest: int = 0) -> int:
     """C: how many segments of `steps` steps a row keeps. `longest`: steps of the longest episode, of which it keeps
@@ -78,26 +82,29 @@ class SegmentReservoir:
         device: torch.device | str = "cpu",
         pose_size: int = 0,
         longest: int = 0,
+        outside: bool = True,
     ) -> None:
         """`last_episodes`, of each row: n, or None for all; `features`: F; `worlds`: W; `horizon`: the largest T;
-        `pose_size`: P; `longest`: steps of the longest episode. The rows of a training are alike in whether only their
-        last episodes count.
+        `pose_size`: P; `longest`: steps of the longest episode; `outside`: whether others than teachers answer. The
+        rows of a training are alike in whether only their last episodes count.
         """
         rows = len(seeds)
         count = count_places(steps, longest if any(last is not None for last in last_episodes) else 0)
         self._features = features
         self.steps, self.last_episodes = steps, list(last_episodes)
+        asked, shown = (pose_size, 1) if outside else (0, 1 + pose_size)
         self.device = torch.device(device)
         self._random = [random.Random(f"segments {seed}") for seed in seeds]
         # a ring of the last steps of every world: inputs, worth, pose, whether it counts
-        self._ring = torch.zeros(rows, steps + horizon, worlds, features + pose_size + 2, device=device)
+        self._ring = torch.zeros(rows, steps + horizon, worlds, features + asked + 2, device=device)
         self._next = 0
         self._ages = torch.zeros(rows, worlds, dtype=torch.int64)
         self._returns = torch.zeros(rows, worlds, dtype=torch.float64)
-        self._rows = torch.zeros(rows, count, steps, features + pose_size + 1, device=device)
-        # beside both, what nothing is learned from: the metric, NaN where it does not count
-        self._shown_ring = torch.full((rows, steps + horizon, worlds, SHOWN), torch.nan, device=device)
-        self._shown = torch.full((rows, count, steps, SHOWN), torch.nan, device=device)
+        self._rows = torch.zeros(rows, count, steps, features + asked + 1, device=device)
+        # beside both, what the training would go on without: the metric, NaN where it does not count, and the poses
+        # where a teacher answers
+        self._shown_ring = torch.full((rows, steps + horizon, worlds, shown), torch.nan, device=device)
+        self._shown = torch.full((rows, count, steps, shown), torch.nan, device=device)
         self._lengths = torch.zeros(rows, count, dtype=torch.int64)
         self._episodes = torch.full((rows, count), -1, dtype=torch.int64)
         """The number of episodes of the row that had ended before a segment's; -1 in an empty place."""
@@ -113,10 +120,10 @@ class SegmentReservoir:
         counts: Tensor,
         ended: Tensor,
         poses: Tensor | None = None,
-        shown: Tensor | None = None,
+        metrics: Tensor | None = None,
     ) -> None:
-        """Take in one horizon: inputs (R, T, W, F); truths, counts and ended (R, T, W); poses (R, T, W, P); shown
-        (R, T, W, S), the metric, NaN where it does not count.
+        """Take in one horizon: inputs (R, T, W, F); truths, counts and ended (R, T, W); poses (R, T, W, P); metrics
+        (R, T, W), NaN where the metric does not count.
 
         `counts`: the steps at which `truths` says something; a segment without one cannot be judged and is not kept.
         """
@@ -124,10 +131,12 @@ class SegmentReservoir:
         at = (self._next + torch.arange(horizon)) % size
         worth = torch.where(counts, truths, 0.0)
         stood = inputs[..., :0] if poses is None else poses
-        steps = torch.cat((inputs, worth.unsqueeze(-1), stood, counts.unsqueeze(-1)), dim=-1)
+        asked = stood[..., : self._ring.shape[-1] - self._features - 2]
+        steps = torch.cat((inputs, worth.unsqueeze(-1), asked, counts.unsqueeze(-1)), dim=-1)
         self._ring[:, at.to(self.device)] = steps
-        if shown is not None:
-            self._shown_ring[:, at.to(self.device)] = shown[..., : self._shown.shape[-1]]
+        known = torch.full_like(worth, torch.nan) if metrics is None else metrics
+        shown = torch.cat((known.unsqueeze(-1), stood), dim=-1)[..., : self._shown.shape[-1]]
+        self._shown_ring[:, at.to(self.device)] = shown
         worth, ended = worth.cpu().double(), ended.cpu()
         for t in range(horizon):
             self._ages += 1
@@ -155,6 +164,7 @@ class SegmentReservoir:
         lengths = self._lengths[row, list(chosen)].to(self.device).unsqueeze(1)
         valid = torch.arange(self.steps, device=self.device) >= self.steps - lengths
         inputs, truths, poses = found.tensor_split((self._features, self._features + 1), dim=-1)
+        poses = torch.cat((poses, shown[..., 1:]), dim=-1)
         return Segments(inputs, valid, truths.squeeze(-1), poses, _sum_known(shown[..., :1]))
 
     def mean_step(self, row: int) -> float:
@@ -165,6 +175,11 @@ class SegmentReservoir:
         """
         steps = sum(length for _, length in self._recent[row])
         return sum(value for value, _ in self._recent[row]) / steps if steps else 0.0
+
+    @property
+    def keeps_poses(self) -> bool:
+        """Whether its segments can be filmed."""
+        return self._rows.shape[-1] > self._features + 1 or self._shown.shape[-1] > 1
 
     def keep(self, rows: list[int]) -> None:
         """Go on with these rows only."""
@@ -184,7 +199,9 @@ class SegmentReservoir:
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from a state_dict. One of an earlier version keeps nothing for charts, and goes on so."""
+        """Continue from a state_dict. One of an earlier version goes on without the metric, and without poses where a
+        teacher answers.
+        """
         for name in ("_ring", "_rows"):
             setattr(self, name, state[name].to(self.device))
         for name, like in zip(SHOWN_TENSORS, (self._ring, self._rows), strict=True):

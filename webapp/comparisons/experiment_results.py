@@ -18,6 +18,7 @@ from webapp.experiments.alignment import NONE, Alignment, read_alignments
 from webapp.experiments.job_kinds import TRAINING_KINDS
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS
 from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
+from webapp.experiments.pair_sessions import count_filmed
 from webapp.experiments.resource_use import Usage, read_usage
 
 MADE_BY_FIELD = "progress__made_by"
@@ -87,6 +88,8 @@ class Result:
     """How far its policies do what the task says, where somebody rated their films."""
     sessions: tuple[Mapping[str, Any], ...] = ()
     """Of a policy that learned from answers about pairs; reports do not keep them."""
+    filmed_pairs: int = 0
+    """How many of its pairs pages show films of."""
     rewards: tuple[float | None, float | None] = (None, None)
     """What a step of such a policy was worth in the last tenth of its training: by the reward that it learned, and by
     the reward function beside it.
@@ -211,7 +214,7 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
     rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
     queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
     learned = {experiment: (tuple(held), _read_last_rewards(trace)) for experiment, held, trace in _read_sessions(keys)}
-    evaluated, aligned = read_evaluations(keys), read_alignments(list(rows))
+    evaluated, aligned, filmed = read_evaluations(keys), read_alignments(list(rows)), count_filmed(keys)
     found = []
     for cell in plan.cells():
         number = plan.public_id(cell)
@@ -243,6 +246,7 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
                 finished_at=row.finished_at,
                 error=row.error,
                 sessions=learned.get(row.pk, NOT_LEARNED)[0],
+                filmed_pairs=filmed.get(row.pk, 0),
                 rewards=learned.get(row.pk, NOT_LEARNED)[1],
                 evaluated=plan.is_evaluated(cell),
                 retrained=evaluated.get(scored.pk, ()) if scored and plan.is_evaluated(cell) else (),

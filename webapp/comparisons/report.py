@@ -67,7 +67,8 @@ All methods reached the same score every time, {}: this task, so trained, does n
 each got there is in the table of rounds."""
 LEARNING_TEXT = """\
 Policies that learned their reward from answers about pairs; no language model wrote a program for them. Means over the
-experiments that were run here: pairs asked, seen as equal and skipped; the last session's figures before it learned
+experiments that were run here: pairs asked, seen as equal and skipped; pairs of which
+the experiments' pages show films; the last session's figures before it learned
 from its own answers (correlation: of learned and true sums of its segments; with the metric: of learned sums and the
 metric's, where it is known of three segments); and what a step of the policy was worth in the last tenth of its
 training, by the reward that it learned and by the task's human-written one."""
@@ -312,10 +313,11 @@ def _build_learning_table(scores: Sequence[Score]) -> str:
             last = [complete_sessions(sessions)[-1] for sessions in held]
             figures = [format_known_mean([one[name] for one in last]) for name in LEARNING]
             counts = [format_mean([sum(one[name] for one in sessions) for sessions in held]) for name in COUNTS]
+            counts.append(format_mean([r.filmed_pairs for r in score.results if r.sessions]))
             rewards = zip(*(result.rewards for result in score.results if result.sessions), strict=True)
             figures += [format_known_mean(list(values)) for values in rewards]
             rows.append([score.arm.label, f"{len(held)}", format_mean([len(one) for one in held]), *counts, *figures])
-    head = ["reward models", "n", "sessions", *COUNTS, *LEARNING.values(), "learned reward", "human reward"]
+    head = ["reward models", "n", "sessions", *COUNTS, "filmed", *LEARNING.values(), "learned reward", "human reward"]
     return render_table(head, rows) if rows else ""
 
 

@@ -135,7 +135,7 @@ def _measure(experiment: Experiment, step: str, names: tuple[str, ...], known: K
         if step == "training" and not learns:
             like = like.exclude(experiment__method__in=ASKING_PAIRS)
         if step == "training":  # those that waited for people ran in slices
-            like = like.filter(request__pair_sessions=None)
+            like = like.exclude(request__pair_sessions__opened_at__isnull=False)
         known[key] = _measure_jobs(like, step if each else "")
     return known[key]
 

@@ -16,6 +16,7 @@ from django.db import transaction
 from llm.replay import write_record
 from webapp.base import processes
 from webapp.experiments import execute, jobs, leases, loop, upgrades
+from webapp.experiments.job_kinds import BACKGROUND_KINDS
 from webapp.experiments.models import Candidate, Experiment, Iteration, Job
 
 WAIT_SECONDS = 0.5
@@ -37,7 +38,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def run_to_end(experiment: Experiment, report: Callable[[dict[str, Any]], None]) -> None:
     """Execute the experiment's jobs one by one until it ends; `report` is called with each progress and after each job.
 
-    Raises KeyboardInterrupt if this process must end.
+    Jobs in the background are left to workers. Raises KeyboardInterrupt if this process must end.
     """
     while True:
         if processes.stopping.is_set():
@@ -47,7 +48,8 @@ def run_to_end(experiment: Experiment, report: Callable[[dict[str, Any]], None])
         if experiment.paused or not (finished or experiment.status == Experiment.Status.RUNNING):
             return
         leases.requeue_abandoned()
-        queued = experiment.jobs.filter(status=Job.Status.QUEUED).order_by("id").values_list("pk", flat=True).first()
+        waiting = experiment.jobs.filter(status=Job.Status.QUEUED).exclude(kind__in=BACKGROUND_KINDS)
+        queued = waiting.order_by("id").values_list("pk", flat=True).first()
         if queued is not None:
             execute.run_job(queued, report)
             if experiment.jobs.filter(pk=queued, status=Job.Status.QUEUED, strikes=0).exclude(error="").exists():

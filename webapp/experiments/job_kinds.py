@@ -37,6 +37,10 @@ class JobKind:
     of_session: bool = False
     """Whether its percent is the number of a session of pairs, between two slices of a training. The training's own job
     is older and is queued again."""
+    background: bool = False
+    """Whether nothing waits for it: it gives way to all other jobs of its queue, one runs at a time, and it fails no
+    experiment.
+    """
     trains: bool = False
     """Whether it trains policies. Its row says which version, machine and device did it."""
 
@@ -66,6 +70,7 @@ JOB_KINDS: dict[str, JobKind] = {
             "answer", "answering pairs", LLM, "asking", "asking about pairs", answers_request=False, of_session=True
         ),
         JobKind("advance", "next step", LLM, answers_request=False, repeated=True),
+        JobKind("asked", "filming answered pairs", FILM, answers_request=False, background=True),
     )
 }
 """By the name that rows keep. Where a round has jobs of several kinds, pages show the first of them here."""
@@ -74,6 +79,7 @@ TRAINING_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.trains)
 CLIP_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.films_clips)
 ROUND_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.promised and not kind.films_clips)
 """Jobs that a round waits for; films are made meanwhile or take little time."""
+BACKGROUND_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.background)
 COMPUTING_KINDS = tuple(kind.name for kind in JOB_KINDS.values() if kind.queue != LLM)
 """Jobs that keep a processor busy."""
 MEASURED_KINDS = {kind.step: kind.name for kind in JOB_KINDS.values() if kind.measured}
@@ -84,3 +90,8 @@ IMPORTANCE = {name: place for place, name in enumerate(JOB_KINDS)}
 def list_kinds(queue: str) -> list[str]:
     """The kinds of jobs that workers of this queue do."""
     return [kind.name for kind in JOB_KINDS.values() if kind.queue == queue]
+
+
+def list_urgent_kinds(queue: str) -> list[str]:
+    """Those of them that jobs in the background give way to."""
+    return [name for name in list_kinds(queue) if not JOB_KINDS[name].background]

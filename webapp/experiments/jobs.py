@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 
 from trainer.records import FINAL
 from webapp.base.broker import is_unheard, send_message
-from webapp.experiments.job_kinds import CLIP_KINDS, JOB_KINDS, QUEUES, list_kinds
+from webapp.experiments.job_kinds import CLIP_KINDS, JOB_KINDS, QUEUES, JobKind, list_kinds, list_urgent_kinds
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL, name_queue
 
@@ -86,6 +86,24 @@ def cancel(experiment: Experiment, request: Request | None = None, kind: str = "
         matching = matching.filter(percent__lt=below_percent)
     matching.filter(status=Job.Status.QUEUED).update(status=Job.Status.CANCELLED, finished_at=Now())
     matching.filter(status=Job.Status.RUNNING).update(cancel=True)
+
+
+def gives_way(kind: JobKind) -> bool:
+    """Whether a job in the background may not begin now: others wait in its queue, or another one of its kind runs. So
+    it holds one worker at most.
+    """
+    if not kind.background:
+        return False
+    waiting = Job.objects.filter(status=Job.Status.QUEUED, kind__in=list_urgent_kinds(kind.queue), held_up_at=None)
+    running = Job.objects.filter(status=Job.Status.RUNNING, kind=kind.name)
+    return running.exists() or waiting.filter(experiment__paused=False, protocol__lte=PROTOCOL).exists()
+
+
+def ring_next(kind: JobKind) -> None:
+    """Call a worker for the first that waits of a kind of which one runs at a time."""
+    waiting = Job.objects.filter(status=Job.Status.QUEUED, kind=kind.name, experiment__paused=False)
+    if following := waiting.order_by("pk").first():
+        ring(following)
 
 
 def ring(job: Job) -> None:

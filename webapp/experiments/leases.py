@@ -28,7 +28,19 @@ from webapp.base.claims import (
 from webapp.base.database import try_while_away
 from webapp.base.processes import has_ended
 from webapp.base.store_interface import StoreError, is_disk_full
-from webapp.experiments import courses, events, held_up, jobs, loop, progress, promises, provenance, request_results
+from webapp.experiments import (
+    courses,
+    events,
+    held_up,
+    jobs,
+    loop,
+    pair_sessions,
+    progress,
+    promises,
+    provenance,
+    request_results,
+)
+from webapp.experiments.job_kinds import JOB_KINDS
 from webapp.experiments.kinds import MODEL_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL
@@ -45,11 +57,13 @@ class Paused(Stopped):
 
 
 def claim(job_id: int) -> Lease | None:
-    """Claim a queued job; None if it is not queued, its experiment is paused, another worker was faster, or only a
-    newer version can carry it out.
+    """Claim a queued job; None if it is not queued, its experiment is paused, another worker was faster, it gives way
+    to others, or only a newer version can carry it out.
     """
-    paused = Experiment.objects.filter(jobs=job_id, paused=True).exists()
-    owner = "" if paused else claim_row(Job.objects.filter(pk=job_id, protocol__lte=PROTOCOL), progress={})
+    kind, paused = Job.objects.filter(pk=job_id).values_list("kind", "experiment__paused").first() or ("", True)
+    if paused or (kind in JOB_KINDS and jobs.gives_way(JOB_KINDS[kind])):
+        return None
+    owner = claim_row(Job.objects.filter(pk=job_id, protocol__lte=PROTOCOL), progress={})
     if not owner:
         return None
     job = Job.objects.select_related("experiment", "request__experiment").filter(pk=job_id, owner=owner).first()
@@ -191,6 +205,9 @@ def count_strike(job: Job, error: str) -> None:
         log.warning("%s failed, attempt %d, experiment %d: %s", row.kind, row.attempt, row.experiment_id, said)
     if row.cancel:
         claimed.update(status=Job.Status.CANCELLED, finished_at=Now())
+    elif strikes >= settings.ATTEMPTS and row.info.background:
+        claimed.update(status=Job.Status.FAILED, error=error, strikes=strikes, finished_at=Now())
+        pair_sessions.give_up_films(row, error)
     elif strikes >= settings.ATTEMPTS:
         text = (
             f"The step {row.kind!r} failed {strikes} times in a row. The last reason: {error}. Retry goes on from it."

@@ -22,7 +22,7 @@ from webapp.base.database import read_now
 from webapp.base.prepared import Prepared
 from webapp.experiments import events, jobs, pair_sessions, provenance, request_results, revisions
 from webapp.experiments.candidates import find_candidate, read_outcome, save_candidates
-from webapp.experiments.job_kinds import CLIP_KINDS
+from webapp.experiments.job_kinds import BACKGROUND_KINDS, CLIP_KINDS
 from webapp.experiments.kind import PersonChoice
 from webapp.experiments.kinds import JUDGED_KINDS, KINDS, choose, get_judgement, train
 from webapp.experiments.models import Candidate, Clip, Experiment, Iteration, Job, LoopSettings, Request
@@ -356,6 +356,7 @@ def find_idle() -> list[Experiment]:
     """Running experiments without a queued or running job: they need an advance job."""
     working = Job.objects.filter(status__in=(Job.Status.QUEUED, Job.Status.RUNNING))
     working = working.exclude(kind__in=CLIP_KINDS, request__status=Request.Status.DONE)  # nothing waits for these clips
+    working = working.exclude(kind__in=BACKGROUND_KINDS)
     running = Experiment.objects.filter(status=Experiment.Status.RUNNING, paused=False)
     return list(running.exclude(pk__in=working.values("experiment")))
 

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.db.models.functions import Now
 
 from llm import methods
 from simulation import catalog
 from trainer.preferences import algorithms, exchange
 from webapp.experiments import events, jobs
+from webapp.experiments.job_kinds import BACKGROUND_KINDS
 from webapp.experiments.models import Clip, Experiment, Job, LoopSettings, PairSession, Request, Segment, SegmentPair
 
 SKIPPED = "skip"
@@ -29,6 +30,11 @@ def asks_people(experiment: Experiment) -> bool:
 def asks_vision(experiment: LoopSettings) -> bool:
     """Whether the vision model answers the pairs that its policy asks about."""
     return experiment.asks_pairs and methods.get_method(experiment.method).pairs_by_vision
+
+
+def asks_outside(experiment: Experiment) -> bool:
+    """Whether its training stops for answers; else a simulated teacher gives them."""
+    return asks_people(experiment) or asks_vision(experiment)
 
 
 def read_seconds(plan: LoopSettings) -> float:
@@ -54,17 +60,59 @@ def begin_session(experiment: Experiment, request: Request, queries: exchange.Qu
     """Save the pairs with which a training has stopped, and order their films; once."""
     session, new = PairSession.objects.get_or_create(request=request, number=queries.session)
     if new:
-        segments = Segment.objects.bulk_create(
-            Segment(session=session, number=number) for number in range(queries.segments)
-        )
-        SegmentPair.objects.bulk_create(
-            SegmentPair(session=session, number=number, first=segments[first], second=segments[second])
-            for number, (first, second) in enumerate(queries.pairs)
-        )
+        _save_pairs(session, queries)
         text = f"Session {session.number}: {len(queries.pairs)} pairs, to be filmed"
         events.emit(experiment, "pairs", text, public=True)
     jobs.add(experiment, Job.Kind.PAIRS, request, percent=session.number)
     wait_if_open(experiment, request)
+
+
+def save_answered(experiment: Experiment, request: Request, queries: exchange.Queries) -> None:
+    """Save pairs that a simulated teacher has answered, and order their films, for which nothing waits; once."""
+    answered = {"status": PairSession.Status.ANSWERED, "answered_at": Now()}
+    session, new = PairSession.objects.get_or_create(request=request, number=queries.session, defaults=answered)
+    if new:
+        _save_pairs(session, queries)
+        jobs.add(experiment, Job.Kind.ASKED, request, percent=session.number)
+
+
+def find_unsaved(request: Request, folder: Path) -> list[exchange.Queries]:
+    """Of the folder of a training, the sessions of its simulated teacher that `save_answered` has not saved."""
+    saved = set(request.pair_sessions.values_list("number", flat=True))
+    found = [
+        exchange.read_queries(folder, 0, number) for number in exchange.list_sessions(folder, 0) if number not in saved
+    ]
+    return [queries for queries in found if queries is not None and queries.answers]
+
+
+def count_filmed(experiments: Iterable[int]) -> dict[int, int]:
+    """By experiment, the pairs of its sessions whose films are ready."""
+    of = "session__request__experiment"
+    ready = SegmentPair.objects.filter(first__status=Clip.Status.READY, second__status=Clip.Status.READY)
+    return dict(ready.filter(**{f"{of}__in": experiments}).order_by().values_list(of).annotate(Count("pk")))
+
+
+def give_up_films(job: Job, error: str) -> None:
+    """Mark the films of a teacher's session as failed that no attempt has made."""
+    missing = Segment.objects.filter(session__request=job.request, session__number=job.percent)
+    missing.filter(status=Clip.Status.PENDING).update(status=Clip.Status.FAILED, error=error)
+
+
+def forget_answered(request: Request) -> None:
+    """Delete the sessions of a simulated teacher, with their films: the training begins again."""
+    request.pair_sessions.filter(status=PairSession.Status.ANSWERED, opened_at=None).delete()
+    request.jobs.filter(kind__in=BACKGROUND_KINDS).delete()
+
+
+def _save_pairs(session: PairSession, queries: exchange.Queries) -> None:
+    segments = Segment.objects.bulk_create(
+        Segment(session=session, number=number) for number in range(queries.segments)
+    )
+    answers = queries.answers or ("",) * len(queries.pairs)
+    SegmentPair.objects.bulk_create(
+        SegmentPair(session=session, number=number, first=segments[first], second=segments[second], answer=answer)
+        for number, ((first, second), answer) in enumerate(zip(queries.pairs, answers, strict=True))
+    )
 
 
 def open_session(experiment: Experiment, session: PairSession) -> None:
@@ -129,7 +177,7 @@ def write_answers(request: Request, folder: Path) -> None:
     """Put the answers of all sessions so far into the training's folder, as they are now."""
     for session in request.pair_sessions.filter(status=PairSession.Status.ANSWERED):
         queries = exchange.read_queries(folder, 0, session.number)
-        if queries is not None:
+        if queries is not None and not queries.answers:
             answers = [answer or SKIPPED for answer in session.pairs.values_list("answer", flat=True)]
             exchange.write_answers(folder, 0, session.number, queries.digest, answers)
 

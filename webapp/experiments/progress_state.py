@@ -79,8 +79,8 @@ def read_states(experiments: Sequence[Experiment]) -> list[State]:
 
 
 def _find_job(request: Request) -> Job | None:
-    """The request's newest job, except those for early clips, and for pairs that are filmed."""
-    jobs = [job for job in request.jobs.all() if not job.films_early]
+    """The request's newest job, except those for early clips, for pairs that are filmed, and in the background."""
+    jobs = [job for job in request.jobs.all() if not (job.films_early or job.info.background)]
     jobs = [job for job in jobs if not job.info.of_session or job.status != Job.Status.DONE]
     return max(jobs, key=lambda job: job.pk, default=None)
 

@@ -110,12 +110,21 @@ class Publisher:
 
     def try_to_publish(self) -> bool:
         """Publish all files so far. False if the store is away, which is logged."""
+        return self._try(self.publish)
+
+    def try_to_send(self, wanted: re.Pattern[str]) -> bool:
+        """Publish the files of such names, which are small. False if the store is away, which is logged."""
+        if self._needless:
+            return True
+        return self._try(lambda: [self._send(name, self.folder / name) for name in self._list_names(wanted)])
+
+    def _try(self, publish: Callable[[], object]) -> bool:
         try:
-            self.publish()
+            publish()
         except StoreError as error:
             if error.permanent:
                 raise
-            log.warning("early clips of %s wait: %s", self.request, error)
+            log.warning("films of %s wait: %s", self.request, error)
             return False
         return True
 

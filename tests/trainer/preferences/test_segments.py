@@ -11,8 +11,8 @@ from trainer.preferences.segments import SegmentReservoir, count_places
 pytestmark = pytest.mark.slow
 
 
-def reservoir(steps=4, worlds=1, horizon=6, last=(None,), seeds=(1,), longest=0):
-    return SegmentReservoir(1, worlds, steps, horizon, last, seeds, longest=longest)
+def reservoir(steps=4, worlds=1, horizon=6, last=(None,), seeds=(1,), **given):
+    return SegmentReservoir(1, worlds, steps, horizon, last, seeds, **given)
 
 
 def play(kept, lengths, horizon=6, counts=None, truth=lambda step: 1.0):
@@ -83,28 +83,41 @@ def test_a_segment_keeps_the_metric_of_the_steps_at_which_it_counts():
     kept = reservoir(worlds=1)
     numbers, nan = torch.arange(1.0, 7.0).view(1, 6, 1), float("nan")
     ended = torch.tensor([False, False, True, False, False, True]).view(1, 6, 1)
-    metric = torch.tensor([0.5, nan, 2.0, nan, nan, nan]).view(1, 6, 1, 1)
-    kept.add(numbers.unsqueeze(-1), numbers, ended | True, ended, shown=metric)
+    metrics = torch.tensor([0.5, nan, 2.0, nan, nan, nan]).view(1, 6, 1)
+    kept.add(numbers.unsqueeze(-1), numbers, ended | True, ended, metrics=metrics)
     found = kept.segments(0, kept.pool(0)).metrics
     assert found[0] == 2.5 and found[1].isnan(), "the metric counts at none of its steps"
 
 
-def test_a_state_of_an_earlier_version_goes_on_without_the_metric():
-    kept, ones = reservoir(), torch.ones(1, 6, 1)
-    never, shown = ones < 0, ones.unsqueeze(-1)
-    kept.add(shown, ones, ones > 0, never, shown=shown)
+def test_a_state_of_an_earlier_version_goes_on_without_metric_and_poses():
+    def add(to):
+        to.add(stood, ones, ones > 0, ones < 0, stood, metrics=ones)
+
+    ones, stood = torch.ones(1, 6, 1), torch.ones(1, 6, 1, 1)
+    kept = reservoir(pose_size=1, outside=False)
+    add(kept)
     state = copy.deepcopy(kept.state_dict())
-    resumed = reservoir()
+    resumed = reservoir(pose_size=1, outside=False)
     resumed.load_state_dict({name: value for name, value in state.items() if "shown" not in name})
-    resumed.add(shown, ones, ones > 0, never, shown=shown)
-    kept.add(shown, ones, ones > 0, never, shown=shown)
+    add(resumed)
+    add(kept)
     assert contents(resumed) == contents(kept) and len(contents(kept)) == 3
-    assert resumed.segments(0, [0, 1, 2]).metrics.isnan().all()
+    assert (kept.keeps_poses, resumed.keeps_poses) == (True, False)
     assert kept.segments(0, [0, 1, 2]).metrics.tolist() == [4.0] * 3
-    again = reservoir()
+    again = reservoir(pose_size=1, outside=False)
     again.load_state_dict(resumed.state_dict())
-    again.add(shown, ones, ones > 0, never, shown=shown)
-    assert again.segments(0, again.pool(0)).metrics.isnan().all()
+    add(again)
+    found = again.segments(0, again.pool(0))
+    assert found.metrics.isnan().all() and found.poses.shape[-1] == 0
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_poses_stand_beside_what_is_learned_from_where_a_teacher_answers(outside):
+    kept, poses = reservoir(pose_size=2, outside=outside), torch.arange(12.0).view(1, 6, 1, 2)
+    ones = torch.ones(1, 6, 1)
+    kept.add(ones.unsqueeze(-1), ones, ones > 0, ones < 0, poses)
+    assert kept.segments(0, [0]).poses.tolist() == [poses[0, :4, 0].tolist()] and kept.keeps_poses
+    assert kept.state_dict()["_rows"].shape[-1] == (4 if outside else 2), "earlier versions read these"
 
 
 def test_a_full_reservoir_keeps_each_segment_with_equal_probability(monkeypatch):

@@ -267,7 +267,8 @@ TABLES = (
     Table(
         "experiments.PairSession",
         "pair_sessions",
-        "Points in a training at which it stopped until people had answered pairs of segments.",
+        "Points in a training at which pairs of segments were answered: by people, for whom it stopped, by a vision "
+        "model, or by a simulated teacher, of whose pairs the first are here.",
         root="experiment",
         path="request__experiment",
         columns={
@@ -275,7 +276,9 @@ TABLES = (
             "number": keep("Number of the session, from 1."),
             "status": keep("filming, open or answered.", arrives=lambda status: "answered"),
             "created_at": keep_moment("When the training stopped."),
-            "opened_at": keep_moment("When its films were there, and people were asked."),
+            "opened_at": keep_moment(
+                "When its films were there, and people were asked; empty of a simulated teacher's."
+            ),
             "answered_at": keep_moment("When the training went on."),
         },
     ),

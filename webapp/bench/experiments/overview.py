@@ -25,7 +25,7 @@ from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.job_kinds import list_kinds
 from webapp.experiments.kinds import KINDS, find_asked_model
 from webapp.experiments.models import Experiment, Job, LanguageModel, Request, SegmentPair
-from webapp.experiments.pair_sessions import asks_people, asks_vision, warn_of_teacher
+from webapp.experiments.pair_sessions import asks_outside, asks_people, asks_vision, warn_of_teacher
 from webapp.experiments.resource_use import Usage, sum_usage
 from webapp.experiments.trained_presets import describe_changed_settings
 from webapp.experiments.working_time import WorkingTime, read_working_time
@@ -112,7 +112,7 @@ class ExperimentOverview:
     @property
     def pairs_asked(self) -> int:
         """Where people, or a vision model, answer, pairs count from when these could see them."""
-        if asks_people(self.experiment) or asks_vision(self.experiment):
+        if asks_outside(self.experiment):
             opened = SegmentPair.objects.exclude(session__opened_at=None)
             return opened.filter(session__request__experiment=self.experiment).count()
         return sum(one.asked for one in self.learning)
@@ -218,11 +218,12 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
     rows = experiment.jobs.filter(status__in=ACTIVE).select_related("request").annotate(read_at=Now())
     age = max((row.read_at - row.created_at for row in rows), default=timedelta())
     jobs, stopped = tuple(rows), [row.error for row in rows if held_up.is_shown(row, row.read_at)]
+    awaited = tuple(job for job in jobs if not job.info.background)
     spans, answers_aside = read_prompt_spans(experiment)
     time = read_working_time(experiment)
     return ExperimentOverview(
         experiment=experiment,
-        rounds=read_rounds(experiment, jobs, time, read_reused_trainings(experiment)),
+        rounds=read_rounds(experiment, awaited, time, read_reused_trainings(experiment)),
         jobs=jobs,
         age=age,
         held_up=stopped[0] if stopped else "",

@@ -14,7 +14,7 @@ from webapp.base import charts
 from webapp.bench.chart_html import draw_figure
 from webapp.experiments import figures, pair_sessions
 from webapp.experiments.candidates import describe_answers
-from webapp.experiments.models import Candidate, Experiment, PairSession, SegmentPair
+from webapp.experiments.models import Candidate, Experiment, PairSession, Segment, SegmentPair
 from webapp.experiments.options import format_value
 
 ANSWERED = {
@@ -109,21 +109,43 @@ def read_learning(experiment: Experiment, url: str) -> tuple[Learning, ...]:
 
 
 def find_filmed_sessions(experiment: Experiment) -> dict[int, str]:
-    """The sessions whose pairs were filmed, for people or a vision model to answer, and the pages that show them."""
-    if not (pair_sessions.asks_people(experiment) or pair_sessions.asks_vision(experiment)):
-        return {}
+    """The sessions of which pairs are filmed, and the pages that show them. Of a simulated teacher's they may be filmed
+    later.
+    """
     filmed = PairSession.objects.filter(request__experiment=experiment).exclude(status=PairSession.Status.FILMING)
     numbers = filmed.values_list("number", flat=True)
     return {number: reverse("bench:asked_pairs", args=[experiment.public_id, number]) for number in numbers}
 
 
-def list_asked_pairs(experiment: Experiment, number: int) -> list[tuple[SegmentPair, str]]:
-    """The pairs of one filmed session in their order, with what the policy learned from each in words."""
+@dataclass(frozen=True)
+class AskedPair:
+    """A pair whose films staff see."""
+
+    row: SegmentPair
+
+    @property
+    def number(self) -> int:
+        return self.row.number + 1
+
+    @property
+    def words(self) -> str:
+        """What the policy learned from it."""
+        return ANSWERED.get(self.row.answer, "not answered yet")
+
+    @property
+    def sides(self) -> tuple[tuple[str, Segment, bool], ...]:
+        """Name, film, and whether it was preferred."""
+        films = {"first": self.row.first, "second": self.row.second}
+        return tuple((name, film, self.row.answer == name) for name, film in films.items())
+
+
+def list_asked_pairs(experiment: Experiment, number: int) -> list[AskedPair]:
+    """The pairs of one session in their order, of which there are films."""
     asked = SegmentPair.objects.filter(session__request__experiment=experiment, session__number=number)
     asked = (
         asked.exclude(session__status=PairSession.Status.FILMING).select_related("first", "second").order_by("number")
     )
-    return [(pair, ANSWERED.get(pair.answer, "not answered yet")) for pair in asked]
+    return [AskedPair(pair) for pair in asked]
 
 
 def describe_plan(experiment: Experiment) -> str:
@@ -131,7 +153,7 @@ def describe_plan(experiment: Experiment) -> str:
     if not experiment.asks_pairs:
         return ""
     value_of = METHODS[experiment.method].value_of
-    filmed = pair_sessions.asks_people(experiment) or pair_sessions.asks_vision(experiment)
+    filmed = pair_sessions.asks_outside(experiment)
     name, unit = ("seconds", "s") if filmed else ("segment", "steps")
     queries, segment = (value_of(option, experiment.options) for option in ("queries", name))
     about = f"segments of {segment:g} {unit}" if segment else "whole episodes"

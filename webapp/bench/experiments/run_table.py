@@ -27,7 +27,7 @@ from webapp.bench.experiments.run_columns import (
     sort_key,
 )
 from webapp.bench.experiments.run_filters import RunFilterForm, shorten_address
-from webapp.experiments.job_kinds import IMPORTANCE
+from webapp.experiments.job_kinds import BACKGROUND_KINDS, IMPORTANCE
 from webapp.experiments.models import Experiment, Job
 from webapp.experiments.promises import read_promises
 
@@ -204,6 +204,7 @@ def _count_left(job: Any) -> float | None:
 def find_running_jobs(experiments: Iterable[int]) -> dict[int, Job]:
     """The running job of each experiment that people wait for, by experiment; `read_at` is now."""
     running = Job.objects.filter(experiment__in=experiments, status=Job.Status.RUNNING)
+    running = running.exclude(kind__in=BACKGROUND_KINDS)
     running = running.select_related("request").annotate(read_at=Now())
     found: dict[int, Job] = {}
     for job in running.order_by("id"):

@@ -29,6 +29,7 @@ from webapp.bench.experiments.preference_learning import describe_plan, list_ask
 from webapp.bench.form_saving import save_form
 from webapp.experiments import events, loop, repeating, upgrades
 from webapp.experiments.models import Clip, Event, Experiment
+from webapp.experiments.pair_sessions import asks_outside
 from webapp.problems.lookup import find_still
 from webapp.review import panels
 from webapp.review.media import respond_with_clip
@@ -157,13 +158,14 @@ def candidate(request: HtmxHttpRequest, public_id: uuid.UUID, key: str) -> HttpR
 
 @require_safe
 def asked_pairs(request: HtmxHttpRequest, public_id: uuid.UUID, number: int) -> HttpResponse:
-    """The filmed pairs of one session, and what was answered."""
+    """The filmed pairs of one session, and what was answered: a page, or a part of the experiment's."""
     row = _get_experiment(public_id)
     asked = list_asked_pairs(row, number)
     if not asked:
         raise Http404(f"Session {number} of {row.name} has no filmed pairs.")
     context = {"experiment": row, "number": number, "pairs": asked, "plan": describe_plan(row)}
-    return render(request, "bench/experiments/pairs.html", context)
+    context["taught"] = not asks_outside(row)
+    return render(request, f"bench/experiments/{'_asked_pairs' if request.htmx else 'pairs'}.html", context)
 
 
 @require_safe

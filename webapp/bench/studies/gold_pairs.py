@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from webapp.base.http import HtmxHttpRequest
 from webapp.bench.studies.gold import edit_gold
 from webapp.experiments.models import Clip, PairSession, Segment
-from webapp.experiments.pair_sessions import read_seconds
+from webapp.experiments.pair_sessions import asks_outside, read_seconds
 from webapp.review.gold_pairs import looks_alike
 from webapp.review.models import GoldPair
 from webapp.studies.models import Study
@@ -66,7 +66,11 @@ def list_segments(study: Study) -> list[Segment]:
     fitting = 0
     for session in sessions.select_related("request__experiment").order_by("-pk")[: 20 * MOST_SESSIONS]:
         experiment = session.request.experiment
-        if experiment.asks_pairs and (experiment.task, read_seconds(experiment)) in looks and fitting < MOST_SESSIONS:
+        if (
+            asks_outside(experiment)
+            and (experiment.task, read_seconds(experiment)) in looks
+            and fitting < MOST_SESSIONS
+        ):
             ready = session.segments.filter(status=Clip.Status.READY)
             found += ready.select_related("session__request__experiment")[:MOST_OF_SESSION]
             fitting += 1

@@ -27,6 +27,7 @@ EXECUTORS: dict[str, Callable[[leases.Lease], None]] = {
     "advance": advance,
     "film": film.film,
     "pairs": film_pairs.film_pairs,
+    "asked": film_pairs.film_answered_pairs,
     "answer": answer_pairs.answer_pairs,
     "write": write.write,
     "ask": partial(ask.ask_model, ask.build_question),

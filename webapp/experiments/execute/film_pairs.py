@@ -1,4 +1,4 @@
-"""Film the segments of a session's pairs; then people are asked."""
+"""Film the segments of a session's pairs; then people are asked. Those of a simulated teacher are answered already."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainer.preferences.exchange import get_segment_file
 from webapp.base.store import store
-from webapp.experiments import events, pair_sessions
+from webapp.experiments import events, jobs, pair_sessions
 from webapp.experiments.execute.film import NO_REPORT, ClipOrder, film_pending, publish_film
 from webapp.experiments.leases import Cancelled, Lease
 from webapp.experiments.models import Clip, PairSession, Segment
@@ -29,6 +29,18 @@ def film_pairs(lease: Lease) -> None:
             text = f"A segment of session {session.number} could not be filmed: {segment.error}"
             events.emit(experiment, "clip failed", text)
         pair_sessions.open_session(experiment, session)
+
+
+def film_answered_pairs(lease: Lease) -> None:
+    """With low priority, on one core."""
+    assert lease.job.request is not None
+    session = lease.job.request.pair_sessions.filter(number=lease.job.percent).first()
+    errors = film_pending(lease, partial(list_orders, session), save_segment, early=True) if session else {}
+    with lease.settle():
+        for segment in session.segments.filter(status=Clip.Status.PENDING) if session else ():
+            segment.status, segment.error = Clip.Status.FAILED, errors.get(segment.pk, NO_REPORT)
+            segment.save(update_fields=["status", "error"])
+        jobs.ring_next(lease.job.info)
 
 
 def list_orders(session: PairSession, folder: Path) -> list[ClipOrder]:

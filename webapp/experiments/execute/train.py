@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import subprocess
 import time
 from contextlib import suppress
@@ -71,6 +72,8 @@ def train(lease: Lease) -> None:
         if launch.holds_other_job(publisher.folder, work):  # of an earlier task, or unknown to a restored backup
             run_folder.delete(request)
             run_folder.fetch(request, lease.job.owner, lease.beat)
+            with lease.lock_experiment():
+                pair_sessions.forget_answered(request)
         start = warm_start.find_start(request)
         found = start is None or warm_start.fetch_start(request, start)
     if start and not found:
@@ -181,7 +184,7 @@ def build_preferences(experiment: Experiment, request: Request) -> Preferences |
         return None
     asked = {name: asks[name] for name in ("method", "truth", "segment", "selection")}
     asked["prior"] = asks.get("prior", False)
-    if not (pair_sessions.asks_people(experiment) or pair_sessions.asks_vision(experiment)):
+    if not pair_sessions.asks_outside(experiment):
         return Preferences(**asked, budget=asks["queries"], **experiment.judge_options)
     steps = count_segment_steps(pair_sessions.read_seconds(experiment), catalog.get_task(experiment.task))
     return Preferences(**asked | {"segment": steps, "truth": "reward"}, budget=asks["queries"], outside=True)
@@ -202,7 +205,7 @@ def watch_training(
         lease.beat(asdict(progress) | describe_slice(progress, begun or 0.0))
         publisher.publish_if_due()
         if publisher.request.payload.get("pairs"):
-            save_new_sessions(lease, publisher.folder, candidates)
+            save_new_sessions(lease, publisher, candidates)
         for percent in find_filmable_percents(progress, len(candidates)) - filmed if person else ():
             with publisher.wait_for_store(lease.beat_in_background):
                 published = publisher.try_to_publish()
@@ -226,18 +229,32 @@ def describe_slice(progress: Progress, begun: float) -> dict[str, float | None]:
     return {"fraction": 1 - min(1.0, left / whole), "seconds_left": seconds, "whole": progress.fraction}
 
 
-def save_new_sessions(lease: Lease, folder: Path, candidates: list[Candidate]) -> None:
+def save_new_sessions(lease: Lease, publisher: Publisher, candidates: list[Candidate]) -> None:
     """Save the sessions that policies have held so far, for pages to show while they train. Where the database does not
     answer, the next look saves them.
     """
+    folder = publisher.folder
     if all(len(read_sessions(folder, place)) == len(one.sessions) for place, one in enumerate(candidates)):
         return
     with suppress(*CONNECTION_ERRORS):
         with lease.confirm() as held:
             if held:
                 save_sessions(folder, candidates)
+        save_answered_pairs(lease, publisher)
         for candidate in candidates:
             candidate.refresh_from_db(fields=["sessions"])
+
+
+def save_answered_pairs(lease: Lease, publisher: Publisher) -> None:
+    """Have the pairs filmed that a simulated teacher has answered. Where the store is away, the end of the training or
+    the next session orders the films.
+    """
+    for queries in pair_sessions.find_unsaved(publisher.request, publisher.folder):
+        with publisher.wait_for_store(lease.beat_in_background):
+            published = publisher.try_to_send(re.compile(rf"queries/0-{queries.session}(-\d+)?\.(npz|json)"))
+        if published:
+            with lease.lock_experiment() as experiment:
+                pair_sessions.save_answered(experiment, publisher.request, queries)
 
 
 def save_sessions(folder: Path, candidates: list[Candidate]) -> None:
@@ -266,7 +283,10 @@ def save_result(experiment: Experiment, request: Request, candidates: list[Candi
     """Save the results of a training, and order the final clips if they are watched before the judgement."""
     for candidate, outcome in zip(candidates, result.candidates, strict=True):
         save_outcome(candidate, outcome)
-    save_sessions(run_folder.get_folder(request), candidates)
+    folder = run_folder.get_folder(request)
+    save_sessions(folder, candidates)
+    for queries in pair_sessions.find_unsaved(request, folder):
+        pair_sessions.save_answered(experiment, request, queries)
     Run.objects.update_or_create(
         request=request,
         defaults={

@@ -8,7 +8,9 @@ from webapp.experiments.models.requests import Film, Request
 
 
 class PairSession(models.Model):
-    """A point in a training at which it stops until people have answered its pairs."""
+    """A point in a training at which it stops until people have answered its pairs. Where a simulated teacher answers
+    it goes on at once: the session begins as answered, is never opened, and has a few of its pairs.
+    """
 
     class Status(models.TextChoices):
         FILMING = "filming", "Being filmed"

@@ -86,6 +86,8 @@ class Job(models.Model):
         """Has a vision model answer these pairs."""
         PERFORM = "perform", JOB_KINDS["perform"].title
         """Records episodes of a policy that another experiment trained; a film job follows."""
+        ASKED = "asked", JOB_KINDS["asked"].title
+        """Films pairs that a simulated teacher has answered."""
 
     class Status(models.TextChoices):
         QUEUED = "queued"
