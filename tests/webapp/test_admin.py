@@ -75,7 +75,9 @@ def test_what_is_made_on_the_bench_is_not_made_in_the_admin(staff):
         ),
         reverse("admin:experiments_experiment_add"): reverse("bench:experiment_new"),
         reverse("admin:experiments_languagemodel_add"): reverse("bench:model_new"),
-        reverse("admin:experiments_languagemodel_change", args=[model.pk]): reverse("bench:model", args=[model.pk]),
+        reverse("admin:experiments_languagemodel_change", args=[model.pk]): reverse(
+            "bench:model_edit", args=[model.pk]
+        ),
         reverse("admin:votes_poll_add"): reverse("votes:new"),
     }
     for old, new in moved.items():

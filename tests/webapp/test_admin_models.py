@@ -23,7 +23,7 @@ def test_the_key_is_kept_and_never_shown(staff):
     staff.post(reverse("bench:model_new"), model_form(api_key=KEY))
     model = LanguageModel.objects.get()
     assert model.api_key == KEY
-    page = reverse("bench:model", args=[model.pk])
+    page = reverse("bench:model_edit", args=[model.pk])
     history = reverse("admin:experiments_languagemodel_history", args=[model.pk])
     refused = staff.post(page, model_form(api_key=KEY, base_url="no address"))
     shown = [staff.get(address) for address in (page, history, reverse("admin:experiments_languagemodel_changelist"))]
@@ -56,7 +56,7 @@ def test_a_key_typed_into_a_refused_form_is_not_lost_silently(staff, caplog):
     staff.post(add, model_form(api_key=KEY, key_typed="1"))
     model = LanguageModel.objects.get()
     assert model.api_key == KEY
-    page = reverse("bench:model", args=[model.pk])
+    page = reverse("bench:model_edit", args=[model.pk])
     staff.post(page, model_form(name="renamed", key_typed="1", forget_key="on"))
     model.refresh_from_db()
     assert (model.name, model.api_key) == ("renamed", "")
@@ -75,7 +75,7 @@ def test_an_endpoint_needs_address_and_model(staff):
 @pytest.mark.parametrize("kind, marked", [("openai", True), ("offline", False)])
 def test_what_an_endpoint_needs_is_marked(staff, kind, marked):
     model = LanguageModel.objects.create(name="M", kind=kind, base_url="http://x.example/v1", model="m")
-    answer = staff.get(reverse("bench:model", args=[model.pk]))
+    answer = staff.get(reverse("bench:model_edit", args=[model.pk]))
     fields = answer.context["form"].fields
     assert [fields[name].required for name in ("name", "base_url", "model")] == [True, marked, marked]
     text = answer.content.decode()

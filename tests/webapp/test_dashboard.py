@@ -107,7 +107,7 @@ def test_an_endpoint_that_failed_is_one_step_from_its_test(staff):
     row.error = "Writing rewards for round 1 failed: http://x.example/v1 refuses the API key."
     row.save()
     text = html(staff.get(page("experiment", row)))
-    form = reverse("bench:model", args=[row.model_id])
+    form = reverse("bench:model_edit", args=[row.model_id])
     assert f'<a href="{form}#test-connection">Open model and test its connection</a>' in text
     assert "Open vision" not in text and "data-no-models" not in text
     staff.force_login(User.objects.create(username="eve", is_staff=True))

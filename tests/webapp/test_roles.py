@@ -153,7 +153,7 @@ def test_who_may_only_see_a_language_model_sees_no_key() -> None:
     model = LanguageModel.objects.create(name="m", kind="openai", base_url="https://x/v1", model="m", api_key="sk-1")
     user = account()
     user.user_permissions.add(Permission.objects.get(codename="view_languagemodel"))
-    answer = signed_in(user).get(reverse("bench:model", args=[model.pk]))
+    answer = signed_in(user).get(reverse("bench:model_edit", args=[model.pk]))
     assert answer.status_code in (302, 403) and b"sk-1" not in answer.content
 
 

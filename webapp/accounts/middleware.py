@@ -26,7 +26,9 @@ ACCOUNT_NAMESPACE = "account"
 """Each person's own account: open before the second factor is set up."""
 NAMESPACE_RIGHTS = {"votes": "votes.change_poll", "problems": "problems.change_problem"}
 DEFAULT_RIGHT = "experiments.change_experiment"
-VIEW_RIGHTS = dict.fromkeys(("bench:model_new", "bench:model", "bench:test_model"), "experiments.change_languagemodel")
+VIEW_RIGHTS = dict.fromkeys(
+    ("bench:model_new", "bench:model_edit", "bench:test_model"), "experiments.change_languagemodel"
+)
 """Rights to change something there; all staff may read the bench."""
 SELF_CHECKED = {"archive"}
 """Namespaces whose views check rights themselves."""

@@ -52,7 +52,7 @@ pages = {
     "bench:experiment_new": [[]],
     "bench:experiment_edit": [[done.public_id]],
     "bench:model_new": [[]],
-    "bench:model": [[model.pk]],
+    "bench:model_edit": [[model.pk]],
     "votes:new": [[]],
     "votes:setup": [[open_poll.public_id], [poll_rows.poll(1, opened=False).public_id]],
     "bench:study_step": [[empty.pk, name] for name in ("compare", "people", "texts", "end", "check")],

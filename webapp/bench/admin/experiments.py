@@ -82,7 +82,7 @@ class LanguageModelAdmin(FormPageAdmin):
     list_display = ["name", "kind", "model", "address", "key"]
 
     def find_form_page(self, obj: LanguageModel) -> str:
-        return reverse("bench:model", args=[obj.pk])
+        return reverse("bench:model_edit", args=[obj.pk])
 
     @admin.display(description="address", ordering="base_url")
     def address(self, model: LanguageModel) -> str:

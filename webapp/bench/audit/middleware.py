@@ -25,7 +25,7 @@ from webapp.votes.models import Poll
 PUBLIC: dict[str, type[Model]] = {**{"bench": Experiment, "votes": Poll, "comparisons": Comparison, "archive": Export}}
 """The model that `public_id` in an address of this namespace refers to."""
 KEYS: dict[str, type[Model]] = {
-    "bench:model": LanguageModel,
+    "bench:model_edit": LanguageModel,
     "bench:test_model": LanguageModel,
     "bench:refilm": Clip,
 }

@@ -105,7 +105,7 @@ def new_model(request: HtmxHttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @permission_required("experiments.change_languagemodel", raise_exception=True)
-def model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
+def edit_model(request: HtmxHttpRequest, pk: int) -> HttpResponse:
     return _show_form(request, get_object_or_404(LanguageModel, pk=pk))
 
 
@@ -126,7 +126,7 @@ def _answer_saved(request: HtmxHttpRequest, row: LanguageModel, added: bool) -> 
         told = chosen if added else {**chosen, "action": "change", "new_value": str(row.pk)}
         return render(request, "admin/popup_response.html", {"popup_response_data": json.dumps(told)})
     messages.success(request, f"{row} is saved." if row.is_offline else f"{row} is saved. Test its connection here.")
-    address = reverse("bench:model", args=[row.pk])
+    address = reverse("bench:model_edit", args=[row.pk])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 
 
