@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='experiment',
             name='training_start',
-            field=models.CharField(choices=[('random', 'Random weights, as published'), ('upright', 'A policy that stays up'), ('best', "The last round's best policy"), ('best_short', "The last round's best policy, and train 40% less than in the first round")], db_default='random', default='random', max_length=10, verbose_name='training starts from'),
+            field=models.CharField(choices=[('random', 'Random weights, as published'), ('upright', 'A policy that stays up'), ('best', "The last round's best policy"), ('best_short', "The last best; later rounds train less")], db_default='random', default='random', max_length=10, verbose_name='training starts from'),
         ),
     ]

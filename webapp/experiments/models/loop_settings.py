@@ -140,7 +140,7 @@ class TrainingStart(models.TextChoices):
     UPRIGHT = "upright", "A policy that stays up"
     BEST = "best", "The last round's best policy"
     """In the first round: a policy that stays up where the task has one, else random weights."""
-    BEST_SHORT = "best_short", "The last round's best policy, and train 40% less than in the first round"
+    BEST_SHORT = "best_short", "The last best; later rounds train less"
 
 
 class LoopSettings(models.Model):
