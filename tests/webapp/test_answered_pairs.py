@@ -77,6 +77,21 @@ def test_their_films_give_way_to_all_others(tmp_path: Path, monkeypatch: pytest.
     assert rung == [other.pk] and leases.claim(other.pk) is not None
 
 
+def test_those_that_wait_keep_no_other_job_from_being_called_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row, request = start_training(tmp_path)
+    row.jobs.all().delete()
+    for number in range(1, jobs.RINGS_PER_TICK + 2):
+        jobs.add(row, Job.Kind.ASKED, request, number)
+    film = jobs.add(row, Job.Kind.FILM, request, 100)
+    Job.objects.update(rings=0, rung_at=None)
+    rung: list[int] = []
+    monkeypatch.setattr(jobs, "ring", lambda job: rung.append(job.pk))
+    jobs.ring_again()
+    assert rung == [film.pk, row.jobs.get(percent=1).pk]
+
+
 def test_films_that_fail_stop_no_experiment_and_hide_no_work(tmp_path: Path) -> None:
     row, request = start_training(tmp_path)
     save(row, request, tmp_path)
@@ -121,6 +136,10 @@ def test_staff_see_them_under_their_session(tmp_path: Path, staff: Client) -> No
     assert part.count('preload="none"') == 4 and "autoplay" not in part
     for segment in segments[1:]:
         assert reverse("bench:clip", args=[segment.name]) in part
+    assert 'hx-trigger="every 10s"' in part, "until all are filmed"
+    Segment.objects.filter(pk=first.pk).update(status=Clip.Status.FAILED)
+    part = html(staff.get(address, headers={"HX-Request": "true"}))
+    assert "hx-trigger" not in part and part.count("Could not be filmed") == 2
 
 
 @pytest.mark.slow

@@ -11,7 +11,15 @@ from django.db.models.functions import Now
 
 from trainer.records import FINAL
 from webapp.base.broker import is_unheard, send_message
-from webapp.experiments.job_kinds import CLIP_KINDS, JOB_KINDS, QUEUES, JobKind, list_kinds, list_urgent_kinds
+from webapp.experiments.job_kinds import (
+    BACKGROUND_KINDS,
+    CLIP_KINDS,
+    JOB_KINDS,
+    QUEUES,
+    JobKind,
+    list_kinds,
+    list_urgent_kinds,
+)
 from webapp.experiments.models import Candidate, Clip, Experiment, Job, Request
 from webapp.experiments.protocol import PROTOCOL, name_queue
 
@@ -117,11 +125,14 @@ def send(job_id: int, queue: str) -> None:
 
 
 def ring_again() -> int:
-    """Call workers again for the oldest queued jobs of each queue, with growing pauses. Returns the number of calls."""
+    """Call workers again for the oldest queued jobs of each queue, with growing pauses: for jobs in the background
+    beside the others. Returns the number of calls.
+    """
     rung = 0
     for queue in QUEUES:
         queued = Job.objects.filter(status=Job.Status.QUEUED, kind__in=list_kinds(queue), experiment__paused=False)
-        for job in queued.order_by("id")[:RINGS_PER_TICK]:
+        urgent, others = queued.exclude(kind__in=BACKGROUND_KINDS), queued.filter(kind__in=BACKGROUND_KINDS)
+        for job in (*urgent.order_by("id")[:RINGS_PER_TICK], *others.order_by("id")[:1]):
             pause = min(FIRST_RING_SECONDS * 2 ** max(0, job.rings - 1), LAST_RING_SECONDS)
             if Job.objects.filter(is_unheard(pause), pk=job.pk, status=Job.Status.QUEUED, rings=job.rings).exists():
                 ring(job)

@@ -164,7 +164,11 @@ def asked_pairs(request: HtmxHttpRequest, public_id: uuid.UUID, number: int) -> 
     if not asked:
         raise Http404(f"Session {number} of {row.name} has no filmed pairs.")
     context = {"experiment": row, "number": number, "pairs": asked, "plan": describe_plan(row)}
+    films = [film for pair in asked for _, film, _ in pair.sides]
     context["taught"] = not asks_outside(row)
+    context["waits"] = row.status != Experiment.Status.CANCELLED and any(
+        one.status == one.Status.PENDING for one in films
+    )
     return render(request, f"bench/experiments/{'_asked_pairs' if request.htmx else 'pairs'}.html", context)
 
 
