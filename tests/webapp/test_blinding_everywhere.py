@@ -222,7 +222,7 @@ def secrets_of_all():
         "experiment": [str(name) for name in Experiment.objects.values_list("public_id", flat=True)],
         "source": ["sentinel_source", "compute_reward"],
         "reason of failure": [whole("NaN")],
-        "samples": ["123457"],
+        "samples": [whole("123457")],  # not within a hash
     }
 
 
