@@ -22,6 +22,13 @@ def people(site):
     return site.python(PEOPLE)
 
 
+def choose(page):
+    """A as the best, B as the worst, by the keys, and wait until that can be confirmed."""
+    page.keyboard.press("1")
+    page.keyboard.press("Shift+Digit2")
+    confirmable(page)
+
+
 def is_saved(page):
     expect(page.get_by_role("heading", name="Thank you, your choice is saved")).to_be_visible()
 
@@ -179,9 +186,7 @@ def test_a_page_does_not_ask_about_its_own_vote(visit, people):
     page.evaluate(scripts.SHORTEN)
     page.evaluate(scripts.TELL_SOON)
     page.on("request", lambda asked: questions.append(asked.url) if "/live/" in asked.url else None)
-    page.keyboard.press("1")
-    page.keyboard.press("Shift+Digit2")
-    confirmable(page)
+    choose(page)
     questions.clear()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Best: video A")).to_be_visible()
@@ -198,9 +203,7 @@ def test_a_page_that_went_on_before_its_vote_was_answered_is_still_told(visit, p
     someone, held = people["review"].pop(), []
     page = visit(someone["address"])
     page.route("**/vote/", lambda route: held.append((route, route.fetch())))
-    page.keyboard.press("1")
-    page.keyboard.press("Shift+Digit2")
-    confirmable(page)
+    choose(page)
     with page.expect_request("**/vote/") as vote:
         page.keyboard.press("Enter")
     while not held:
@@ -217,9 +220,7 @@ def test_a_page_that_went_on_before_its_vote_was_answered_is_still_told(visit, p
 def test_offline_and_back(site, visit, people):
     someone = people["review"].pop()
     page = visit(someone["address"])
-    page.keyboard.press("1")
-    page.keyboard.press("Shift+Digit2")
-    confirmable(page)
+    choose(page)
     page.context.set_offline(True)
     expect(page.locator("#connection")).to_contain_text("You are offline")
     page.keyboard.press("Enter")
@@ -237,9 +238,7 @@ def test_offline_and_back(site, visit, people):
 def test_a_vote_that_is_never_answered_can_be_sent_again(site, visit, people):
     someone = people["review"].pop()
     page = visit(someone["address"])
-    page.keyboard.press("1")
-    page.keyboard.press("Shift+Digit2")
-    confirmable(page)
+    choose(page)
     page.evaluate("htmx.config.timeout = 500")
     page.route("**/vote/", lambda route: None)
     page.keyboard.press("Enter")
