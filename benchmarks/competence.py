@@ -1,47 +1,45 @@
-"""Does every task learn under its human-written reward? On two cores, several seeds, beside the papers' scores.
+"""Does every task learn under its human-written and its sparse reward? Several seeds, beside the papers' scores.
 
-    ./prefine benchmark competence [--tasks Ant Humanoid] [--seeds 0 1 2] [--preset paper] [--sparse]
+    ./prefine benchmark competence [--tasks Ant Humanoid] [--rewards human sparse] [--seeds 0 1 2] [--save FILE]
+    ./prefine benchmark competence --read docs/comparisons/competence.csv
 
-The preset is *long* where a task has one, *quick* elsewhere, or the one that is named.
-
-Trains task by task on all cores, the seeds of a task in one batch. What is in the data folder is read, not trained
-again, and a run that was stopped goes on; after a change of what the task is made of (model, code, preset, reward,
-and what it shares with other tasks) it is trained again. All tasks with a metric: some hours.
+The preset is *quick*, or the one that is named. Trains task by task on all cores, the seeds of a task in one batch; a
+run that was stopped goes on. --save writes a line for each policy and leaves those of others as they are; what it has
+with today's revision, preset and reward is not trained again. --read trains nothing: it prints the table of such a
+file, and marks what was trained with other settings than today's. All tasks: some days of two cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import csv
 import hashlib
 import os
 import re
-import statistics
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 
+from benchmarks.compared import read_table, spread
 from benchmarks.machine import machine
 from benchmarks.published import references
+from benchmarks.shared_experience import count_processor_seconds
 from simulation import catalog
 from trainer import launch
 from trainer.commands.train import format_duration, format_training
-from trainer.evaluation import evaluate
+from trainer.evaluation import SEEDS, evaluate
 from trainer.records import CandidateResult, TrainJob, read_progress, read_result, resolve_preset
 
 DATA = Path(os.environ.get("PREFINE_DATA", "var")) / "benchmarks" / "competence"
-SEEDS, EPISODES = 5, 20
-NOTES = {
-    "Cartpole": "At 499 no episode ends early: there is no more to reach.",
-    "BallBalance": "At 499 no episode ends early: there is no more to reach.",
-    "Quadcopter": "The distance here is the one at the end of an episode.",
-    "FrankaCabinet": "A cabinet of our own; an open drawer ends the episode, as published.",
-    "AllegroHand": "A hand needs far more than minutes on a processor: this is what they give, not what it can.",
-    "ShadowHand": "A hand needs far more than minutes on a processor: this is what they give, not what it can.",
-    "HumanoidJump": "It has no metric: people decide.",
-}
+EPISODES = 20
+"""Whole episodes with mean actions from each of SEEDS, over which a policy is evaluated."""
+REWARDS = ("human", "sparse")
+"""The sparse one is the task's own, or the metric itself where a task has none."""
 TELL_SECONDS = 30.0
 ROOT = Path(__file__).resolve().parents[1]
 CODE = ("info.py", "observations.py", "task.py")
@@ -51,23 +49,56 @@ IMPORTED = re.compile(r"^from (simulation\.(?:tasks|robots)[\w.]*) import \(?\s*
 
 @dataclass(frozen=True)
 class Run:
-    """One seed of one task."""
+    """One policy."""
 
+    task: str
+    preset: str
+    reward: str
+    """Of REWARDS."""
+    settings: str
+    """What `name_settings` said when it was trained."""
     seed: int
+    samples: int
     rts: float | None
-    final: float | None
+    """The highest interval of the exploring policy."""
+    last: float | None
+    """Its last interval."""
     evaluated: float | None
     """Mean of whole episodes without exploration."""
-    length: float
+    length: float | None
     """Their mean length in steps."""
-    samples: int
-    seconds: float
+    processor: float | None
+    """Seconds of a processor; None where the training was stopped on the way."""
     failure: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether it was trained with today's settings."""
+        return self.settings == name_settings(self.task, self.preset, self.reward)
+
+
+def name_settings(task: str, preset: str, reward: str) -> str:
+    """The task's revision, and six digits that change with the preset or the reward's text."""
+    made_of = repr((asdict(catalog.get_preset(task, preset)), *find_source(task, reward)))
+    return f"{catalog.get_task(task).revision}.{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
+
+
+def find_source(task: str, reward: str) -> tuple[str, bool]:
+    """The reward function, and whether the policy learns from the metric in its place."""
+    human, sparse = catalog.read_reference_reward(task), catalog.read_sparse_reward(task)
+    return (human, False) if reward == "human" else (sparse or human, not sparse)
+
+
+def make_job(task: str, reward: str, preset: str, seeds: Sequence[int]) -> TrainJob:
+    """The trainings of these seeds, in one batch."""
+    source, by_metric = find_source(task, reward)
+    return TrainJob(task, (source,) * len(seeds), preset, seeds=tuple(seeds), film_at=(100,), by_metric=by_metric)
 
 
 def folder_of(job: TrainJob, data: Path) -> Path:
     """The folder of this job's run; another one when preset, reward or anything that the task is made of changes."""
-    digest = hashlib.sha256(repr((asdict(resolve_preset(job)), job.sources)).encode())
+    by_metric = ("by metric",) if job.by_metric else ()
+    digest = hashlib.sha256(repr((asdict(resolve_preset(job)), job.sources, *by_metric)).encode())
     for file in list_files(job.task):
         digest.update(file.read_bytes())
     seeds = "-".join(map(str, job.seeds))
@@ -95,76 +126,101 @@ def list_files(task: str) -> list[Path]:
     return sorted(found)
 
 
-def train(job: TrainJob, data: Path) -> list[Run]:
-    """Train and evaluate the seeds of this job that are missing."""
+def train(job: TrainJob, reward: str, data: Path) -> list[Run]:
+    """Train the seeds of this job, if they are not there, and evaluate them."""
     folder = folder_of(job, data)
     result = read_result(folder)
+    begun, before = folder.exists(), count_processor_seconds()
     if result is None or result.error or result.cancelled:
         process = launch.train(folder, job, die_with_parent=True)
         try:
             while process.poll() is None:
-                print_progress(f"{job.task}: {format_training(read_progress(folder))}")
+                print_progress(f"{job.task}, {reward}: {format_training(read_progress(folder))}")
                 wait(process)
         except KeyboardInterrupt:
             launch.stop(process)
             raise
         result = read_result(folder)
+    seconds = None if begun else (count_processor_seconds() - before) / len(job.seeds)
     if result is None or result.error:
-        failure = result.error if result else f"see {folder / 'log.txt'}"
-        return [Run(seed, None, None, None, 0, 0, 0, failure) for seed in job.seeds]
+        raise SystemExit(f"{job.task}: {result.error if result else ''} (see {folder / 'log.txt'})")
     return [
-        evaluate_seed(folder, seed, candidate, result.seconds)
+        evaluate_seed(folder, job, reward, candidate, seed, seconds)
         for seed, candidate in zip(job.seeds, result.candidates, strict=True)
     ]
 
 
-def evaluate_seed(folder: Path, seed: int, candidate: CandidateResult, seconds: float) -> Run:
+def evaluate_seed(
+    folder: Path, job: TrainJob, reward: str, candidate: CandidateResult, seed: int, seconds: float | None
+) -> Run:
     """The scores of one seed, and of its policy without exploration."""
+    settings = name_settings(job.task, job.preset, reward)
+    known = (job.task, job.preset, reward, settings, seed, candidate.samples)
     if not candidate.ok:
-        return Run(seed, None, None, None, 0, candidate.samples, seconds, candidate.reason)
-    found, _ = evaluate(folder / "checkpoints" / "policies" / f"{candidate.index}.pt", range(SEEDS), EPISODES)
+        return Run(*known, None, None, None, None, seconds, candidate.reason)
+    found, _ = evaluate(folder / "checkpoints" / "policies" / f"{candidate.index}.pt", SEEDS, EPISODES)
     score = found.score.mean if found.score else None
-    length = found.episode_length.mean
-    return Run(seed, candidate.rts, candidate.final_score, score, length, candidate.samples, seconds)
+    return Run(*known, candidate.rts, candidate.final_score, score, found.episode_length.mean, seconds)
 
 
-def difference(task: str, preset_name: str) -> str:
-    """Caveats for comparing a score here with a printed one."""
-    presets = catalog.get_task(task).presets
-    budget = f"{presets[preset_name].samples / 1e6:.3g} million samples"
-    if "paper" in presets:
-        budget += f", the paper preset has {presets['paper'].samples / 1e6:.3g}"
-    own = f" {NOTES[task]}" if task in NOTES else ""
-    return f"MuJoCo and a model of our own, printed: IsaacGym's PhysX and models; {budget}.{own}"
+def write(path: Path, runs: Iterable[Run]) -> None:
+    """A line for each policy, those of a task together."""
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow([field.name for field in fields(Run)])
+        for run in sorted(runs, key=lambda run: (run.task, run.reward, run.preset, run.seed)):
+            rows.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in astuple(run)])
 
 
-def spread(values: list[float]) -> str:
-    """Mean and standard deviation."""
-    deviation = f" +- {statistics.stdev(values):.2g}" if len(values) > 1 else ""
-    return f"{statistics.fmean(values):.4g}{deviation}" if values else "-"
+def read(path: Path) -> list[Run]:
+    """What `write` wrote."""
+    found = []
+    for row in read_table(path):
+        named = (row["task"], row["preset"], row["reward"], row["settings"], int(row["seed"]), int(row["samples"]))
+        numbers = (row[name] for name in ("rts", "last", "evaluated", "length", "processor"))
+        rts, last, evaluated, length, processor = (float(number) if number else None for number in numbers)
+        found.append(Run(*named, rts, last, evaluated, length, processor, row["failure"]))
+    return found
 
 
-def row(task: str, preset: str, runs: list[Run]) -> str:
-    """A task's line of the table."""
-    printed = references(task)
-    scores = [[value for value in values if value is not None] for values in zip(*map(scores_of, runs), strict=True)]
-    trained = [run for run in runs if not run.failure]
-    cells = [
-        f"{task}, {preset}",
-        ", ".join(f"{run.seed}: {run.failure}" if run.failure else str(run.seed) for run in runs),
-        *map(spread, scores),
-        spread([run.length for run in trained]),
-        f"{max(run.samples for run in runs):,}",
-        f"{max(run.seconds for run in runs):.0f}",
-        printed.get("Human", "not printed"),
-        printed.get("Sparse", "not printed"),
-        difference(task, preset),
-    ]
-    return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
+def render(runs: Sequence[Run]) -> str:
+    """The table of all tasks that have a run, by kind, and which have none."""
+    of_task: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        of_task[run.task, run.preset].append(run)
+    heads = ["task, preset", "metric", "inputs, actions", "samples", "human reward, by seed", "mean", "sparse, by seed"]
+    heads += ["mean", "printed: human", "sparse", "processor s a seed"]
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---|---:|---|---|---|---|---|---|---:|"]
+    ordered = [name for names in catalog.group_tasks().values() for name in names]
+    for (task, preset), found in sorted(of_task.items(), key=lambda item: ordered.index(item[0][0])):
+        lines.append(render_row(task, preset, found))
+    absent = [task for task in ordered if task not in {run.task for run in runs}]
+    return "\n".join([*lines, "", f"Without a run: {', '.join(absent) or 'no task'}."])
 
 
-def scores_of(run: Run) -> tuple[float | None, float | None, float | None]:
-    return run.rts, run.final, run.evaluated
+def render_row(task: str, preset: str, runs: Sequence[Run]) -> str:
+    """A task's line: what its policies reached with mean actions."""
+    info, printed = catalog.get_task(task), references(task)
+    cells = [f"{task}, {preset}", shorten_metric(info.metric), f"{info.num_obs}, {info.num_actions}"]
+    cells.append(f"{max(run.samples for run in runs):,}")
+    for reward in REWARDS:
+        scores = [run.evaluated for run in runs if run.reward == reward and run.evaluated is not None]
+        by_seed = [format_run(run) for run in runs if run.reward == reward]
+        cells += [", ".join(by_seed), spread(scores) if len(scores) > 1 else ""]
+    seconds = [run.processor for run in runs if run.processor is not None]
+    cells += [printed.get(method, "") for method in ("Human", "Sparse")]
+    return f"| {' | '.join([*cells, f'{max(seconds):.0f}' if seconds else ''])} |"
+
+
+def format_run(run: Run) -> str:
+    """What one policy reached; with a star where it was trained with other settings than today's."""
+    reached = run.failure.replace("|", "/") if run.evaluated is None else f"{run.evaluated:.3g}"
+    return f"{reached}{'' if run.known else '*'}"
+
+
+def shorten_metric(metric: str | None) -> str:
+    """What is measured, in a few words."""
+    return "success" if (metric or "").startswith("share of episodes") else metric or "none: people decide"
 
 
 def wait(process: subprocess.Popen[bytes]) -> None:
@@ -179,35 +235,42 @@ def print_progress(line: str) -> None:
 
 
 def main() -> None:
-    """Train what is missing and print the table, a row as soon as it is known."""
+    """Train what is missing, or read what was kept, and print the table."""
     tasks = list(catalog.list_tasks())
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.competence", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.competence", description=(__doc__ or "").splitlines()[0]
+    )
     scored = [name for name, info in catalog.list_tasks().items() if info.metric is not None]
     parser.add_argument("--tasks", nargs="+", default=scored, choices=tasks, metavar="TASK", help="all with a metric")
+    parser.add_argument("--rewards", nargs="+", default=["human"], choices=REWARDS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    parser.add_argument("--preset", help="by default long where a task has one, quick elsewhere")
-    parser.add_argument("--sparse", action="store_true", help="under the sparse reward, where a task has one")
-    parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and reuse those that are there")
+    parser.add_argument("--preset", default="quick")
+    parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and go on with those it holds")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write the scores, and go on with those it holds")
+    parser.add_argument("--read", type=Path, metavar="FILE", help="print the table of such a file, train nothing")
     options = parser.parse_args()
-    find_reward = catalog.read_sparse_reward if options.sparse else catalog.read_reference_reward
-    wanted = [task for task in options.tasks if find_reward(task)]
-    print(
-        f"{'Sparse' if options.sparse else 'Human-written'} rewards, {machine()}. RTS and last interval: means over the"
-    )
-    print(f"exploring policies; evaluated: mean actions, {SEEDS} seeds of {EPISODES} whole episodes; +- is a standard")
-    print("deviation over the training seeds. Seconds are those of training all of them, in one batch, on all cores.\n")
-    names = (
-        "task, preset | seeds | RTS | last interval | evaluated | episode length | samples | seconds | Human, printed"
-    )
-    print(f"| {names} | Sparse, printed | what differs |\n|---|---|---:|---:|---:|---:|---:|---:|---|---|---|")
+    if options.read:
+        print(render(read(options.read)))
+        return
+    print(f"{machine()}\n", flush=True)
+    runs = {key_of(run): run for run in (read(options.save) if options.save and options.save.exists() else [])}
+    wanted = [(task, reward) for task in options.tasks for reward in options.rewards]
     began = time.monotonic()
-    for done, task in enumerate(wanted):
-        seeds = tuple(dict.fromkeys(options.seeds))
-        sources = (find_reward(task),) * len(seeds)
-        preset = options.preset or ("long" if "long" in catalog.get_task(task).presets else "quick")
-        job = TrainJob(task, sources, preset, seeds=seeds, film_at=(100,))
-        print(row(task, preset, train(job, options.data)), flush=True)
-        print_progress(f"{done + 1} of {len(wanted)} tasks in {format_duration(time.monotonic() - began)}")
+    for done, (task, reward) in enumerate(wanted, start=1):
+        there = {run.seed for key, run in runs.items() if key[:3] == (task, options.preset, reward) and run.known}
+        seeds = tuple(seed for seed in dict.fromkeys(options.seeds) if seed not in there)
+        if seeds:
+            job = make_job(task, reward, options.preset, seeds)
+            runs |= {key_of(run): run for run in train(job, reward, options.data)}
+        if options.save:
+            write(options.save, runs.values())
+        print_progress(f"{done} of {len(wanted)} in {format_duration(time.monotonic() - began)}")
+    print(render([run for run in runs.values() if run.task in options.tasks]))
+
+
+def key_of(run: Run) -> tuple[str, str, str, int]:
+    """What a line of the file is replaced by."""
+    return run.task, run.preset, run.reward, run.seed
 
 
 if __name__ == "__main__":

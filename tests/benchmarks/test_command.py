@@ -1,5 +1,6 @@
 """`./prefine benchmark`: what it writes, what it says of wrong names, and what competence keeps and reads."""
 
+import itertools
 import sys
 from dataclasses import replace
 
@@ -78,14 +79,26 @@ def test_printed_scores_come_from_the_papers_table():
     assert references("Cartpole") == {}
 
 
-def test_a_row_shows_seeds_failures_and_what_was_printed():
-    fine = competence.Run(0, 3.0, 2.0, 4.0, 900.0, 1000, 20.0)
-    failed = replace(fine, seed=1, rts=None, final=None, evaluated=None, failure="it diverged")
-    row = competence.row("Ant", "quick", [fine, replace(fine, seed=2, rts=5.0), failed])
-    assert row.startswith(
-        "| Ant, quick | 0, 2, 1: it diverged | 4 +- 1.4 | 2 +- 0 | 4 +- 0 | 900 +- 0 | 1,000 | 20 | 6.75"
-    )
-    assert "MuJoCo" in row and row.count("|") == 12
+def test_a_row_shows_seeds_failures_old_settings_and_what_was_printed(tmp_path):
+    settings = competence.name_settings("Ant", "quick", "human")
+    fine = competence.Run("Ant", "quick", "human", settings, 0, 1000, 3.0, 2.0, 4.0, 900.0, 20.0)
+    failed = replace(fine, seed=1, rts=None, last=None, evaluated=None, length=None, failure="it diverged")
+    older = replace(fine, seed=2, settings="1.0ld0ne", evaluated=5.0, processor=None)
+    competence.write(tmp_path / "kept.csv", [older, failed, fine])
+    runs = competence.read(tmp_path / "kept.csv")
+    assert runs == [fine, failed, older]
+    row = next(line for line in competence.render(runs).splitlines() if line.startswith("| Ant, "))
+    assert "| 1,000 | 4, it diverged, 5* | 4.5 (-1.85 to 10.9) |  |  | 6.75" in row and row.endswith("| 20 |")
+    assert "HumanoidJump" in competence.render(runs).splitlines()[-1]
+
+
+def test_other_rewards_and_presets_are_other_settings():
+    names = {
+        competence.name_settings(*key) for key in itertools.product(["Ant", "PushCube"], ["quick"], ["human", "sparse"])
+    }
+    assert len(names | {competence.name_settings("Ant", "long", "human")}) == 5
+    assert competence.make_job("Ant", "sparse", "quick", [0]).by_metric, "Ant has no sparse reward of its own"
+    assert not competence.make_job("PushCube", "sparse", "quick", [0]).by_metric
 
 
 def test_a_changed_preset_or_seed_is_another_run(tmp_path):
