@@ -208,7 +208,7 @@ def save_rows(path: Path, task: str, rows: Sequence[Row]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for name, of_task in (stored | {task: [*others, *rows]}).items():
-            for row in of_task:
+            for row in sorted(of_task, key=order_row):
                 for seed, one in row.policies.items():
                     writer.writerow((name, row.name, row.source, row.queries, seed, one.rts, one.final, one.right))
 
@@ -224,9 +224,14 @@ def read_tables(path: Path) -> dict[str, list[Row]]:
     tables: dict[str, list[Row]] = {}
     for (task, name, source, queries), policies in found.items():
         tables.setdefault(task, []).append(Row(name, queries, source, policies))
-    for rows in tables.values():
-        rows.sort(key=lambda row: (row.queries is not None, row.name != ICPL))
-    return tables
+    return {task: sorted(rows, key=order_row) for task, rows in tables.items()}
+
+
+def order_row(row: Row) -> tuple[bool, bool, int, int, int]:
+    """The place of a row in its table: the references and ICPL first, then by baseline, source and queries."""
+    titles, sources = [METHODS[name].title for name in BASELINES], [*FROM, *TRUTHS]
+    place = titles.index(row.name) if row.name in titles else -1
+    return row.queries is not None, row.name != ICPL, place, sources.index(row.source), row.queries or 0
 
 
 def main() -> None:
