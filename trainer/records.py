@@ -14,7 +14,8 @@ JOB_DIR/
   traces/<index>.csv             a row per interval that the RTS is the maximum over: samples, metric, episode_length,
                                  reward, reward/<component>; written at the end
   preferences/<index>.csv        where a candidate learns from pairs: a row per session, its figures; beside it
-                                 <index>-points.csv: learned and true sums of some of its segments, and the metric's
+                                 <index>-points.csv: learned and true sums of some of its segments, and the metric's;
+                                 <index>-held-out.csv: how often it is right on answers that are kept from it
   queries/, answers/             pairs to film, and what others than a teacher answer: see trainer.preferences.exchange
   result.json                    TrainResult; its presence means that the run is over
   log.txt                        what the run printed

@@ -37,7 +37,9 @@ def create_finished_experiment(
 POINTS = ((0.5, 12.0), (-0.25, 34.0), (0.25, 20.0), (0.0, 15.0))
 SESSIONS = (
     Session(1, 2048, 9, 1, 2, 7, 12, 0.96, None, None, None),
-    Session(2, 4096, 42, 0, 0, 49, 3, 1.0, 0.75, 0.5, 0.125, points=POINTS, metrics=(1.0, None, 2.0, 4.0)),
+    Session(
+        2, 4096, 42, 0, 0, 49, 3, 1.0, 0.75, 0.5, 0.125, points=POINTS, metrics=(1.0, None, 2.0, 4.0), held_out=0.875
+    ),
 )
 
 

@@ -137,6 +137,9 @@ def test_staff_see_them_under_their_session(tmp_path: Path, staff: Client) -> No
     for segment in segments[1:]:
         assert reverse("bench:clip", args=[segment.name]) in part
     assert 'hx-trigger="every 10s"' in part, "until all are filmed"
+    Experiment.objects.update(status=Experiment.Status.CANCELLED)
+    part = html(staff.get(address, headers={"HX-Request": "true"}))
+    assert "hx-trigger" not in part and part.count("Not filmed") == 2 and part.count("data-together") == 3
     Segment.objects.filter(pk=first.pk).update(status=Clip.Status.FAILED)
     part = html(staff.get(address, headers={"HX-Request": "true"}))
     assert "hx-trigger" not in part and part.count("Could not be filmed") == 2

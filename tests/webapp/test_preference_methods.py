@@ -164,14 +164,17 @@ def test_pages_show_sessions_and_speak_of_no_program_and_no_writer(staff: Client
     assert "49 answers about pairs of segments of 50 steps" in page
     assert "a simulated teacher compares the task&#x27;s human-written reward, with mistake 0.1" in page
     assert "<dd>51</dd>" in page, "pairs asked"
+    assert 'data-label="Right on held-out answers">88%<' in page and "which the teacher gives" in page
     numbers = staff.get(f"/bench/{row.public_id}/1-1/sessions.csv").content.decode()
     assert "right on new answers" in numbers and "0.75" in numbers
+    assert 'right on held-out answers,answers,49.0,"share, correlation",0.875' in numbers
     points = staff.get(f"/bench/{row.public_id}/1-1/sums.csv").content.decode()
     assert '12.0,"learned sum, before it learned",0.5' in points and "34.0," in points
     beside = staff.get(f"/bench/{row.public_id}/1-1/metric-sums.csv").content.decode()
     assert '4.0,"learned sum, before it learned",0.0' in beside and beside.count("segments,") == 3, "known of three"
-    Candidate.objects.update(sessions=[one | {"points": []} for one in row.winner.sessions])
+    Candidate.objects.update(sessions=[one | {"points": [], "held_out": None} for one in row.winner.sessions])
     page = html(staff.get(f"/bench/{row.public_id}/"))
+    assert "Right on held-out" not in page and "so that they are held out, those of the last session too" in page
     assert "Segments of session" not in page and "up to fifty" not in page and "With the metric" not in page
 
 
@@ -340,7 +343,7 @@ def test_a_report_counts_what_was_asked_and_says_what_was_learned(tmp_path: Path
     (result,) = experiment_results.read_results(plan)
     assert (result.queries, cell.arm.candidates) == (51, 1)
     text = report.write_report(plan, tmp_path).read_text()
-    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0 | 0.75 | 0.50 | -0.98 | 0.12 | 0.25 | 8.00 |" in text
+    assert "| PEBBLE | 1 | 2 | 51 | 1 | 2 | 0 | 0.88 | 0.75 | 0.50 | -0.98 | 0.12 | 0.25 | 8.00 |" in text
     assert "![learned-Cartpole.svg](learned-Cartpole.svg)" in text
     assert "sum of the hidden metric" in (tmp_path / "learned-Cartpole.svg").read_text()
     assert "No language model writes for PEBBLE." in text and "no language model wrote a program" in text

@@ -16,16 +16,15 @@ Rows are candidates with preferences; others of the batch are left alone. No row
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from simulation.catalog import AnyPreset, SacPreset, TaskInfo
-from teachers.noisy import Teacher
 from trainer.collect import Horizon
 from trainer.experience import Newest
 from trainer.learner import Learner, has_mixed_precision
@@ -35,6 +34,7 @@ from trainer.preferences.denoising import make_discriminator
 from trainer.preferences.entropy import ParticleEntropy
 from trainer.preferences.exchange import Queries
 from trainer.preferences.filmed_pairs import choose_filmed
+from trainer.preferences.held_out import measure_held_out
 from trainer.preferences.labels import Labels, Unlabelled
 from trainer.preferences.new_answers import measure_before
 from trainer.preferences.prior import Priors
@@ -43,7 +43,7 @@ from trainer.preferences.recorded_steps import read_steps
 from trainer.preferences.reward_model import Fit, RewardModel
 from trainer.preferences.segments import LEAST_SEGMENTS, RECORDED_WORLDS, SegmentReservoir, Segments
 from trainer.preferences.session_figures import Session
-from trainer.preferences.teacher_answers import TARGETS, answer_pairs, make_empty_labels
+from trainer.preferences.teacher_answers import TARGETS, ask_teacher, make_empty_labels, make_targets
 
 WARM_STEPS = 5
 """Steps of a reward model that learns the intrinsic reward, for each of the policy's updates (RIME's authors' code)."""
@@ -185,7 +185,8 @@ class PreferenceTraining:
         ended = self._fit(fitted)
         for row, held in asked.items():
             fit = asdict(ended[row]) if row in ended else {"epochs": 0, "accuracy": None}
-            self.sessions[row].append(Session(**held, **fit))
+            kept = self._measure_held_out(row, iteration) if row in ended else None
+            self.sessions[row].append(Session(**held, **fit, held_out=kept))
         begin = [row for row in fitted if not self._learned[row] and not self._goes_on(row)]
         self._change_reward(learner, [row for row in fitted if row not in begin], before, begin_again=False)
         self._change_reward(learner, begin, before, begin_again=True)
@@ -198,11 +199,9 @@ class PreferenceTraining:
 
     def find_next_session(self) -> int | None:
         """After how many iterations the training stops next to ask others than teachers; None: it does not."""
-        rows = range(len(self.groups))
-        asking = [row for row in rows if self.settings[row].outside and self._labels_left(row) > 0]
-        total = self.preset.iterations
-        due = [self.settings[row].session_iteration(len(self.sessions[row]), total) for row in asking]
-        return min((iteration for iteration in due if iteration < total), default=None)
+        asking = [row for row, one in enumerate(self.settings) if one.outside and self._labels_left(row) > 0]
+        due = [self.settings[row].session_iteration(len(self.sessions[row]), self.preset.iterations) for row in asking]
+        return min((iteration for iteration in due if iteration < self.preset.iterations), default=None)
 
     def sessions_of(self, group: int) -> list[Session]:
         """The sessions that a candidate of the batch has held."""
@@ -319,15 +318,14 @@ class PreferenceTraining:
         segments, pairs = self._read(row, query.places), query.pairs
         if outside is not None:
             self._take_back(row, outside)
-        answers = self._ask_teacher(row, segments, pairs, iteration) if outside is None else list(outside[-1])
+        seed = derive_seed("session", self.seeds[row], iteration)
+        answers = self._ask_teacher(row, segments, pairs, seed) if outside is None else list(outside[-1])
         if outside is None and (filmed := choose_filmed(query, segments, answers, self.settings[row])):
             self.answered[self.groups[row]] = filmed
         returns = self._model.member_returns(row, segments.inputs, segments.valid) if self._learned[row] else None
-        answered = [index for index, answer in enumerate(answers) if answer != "skip"]
-        labels, device = self._labels[row], self._labels[row].targets.device
-        given = torch.tensor([TARGETS[answers[index]] for index in answered], device=device).view(-1, 2)
-        kept = pairs[answered].to(device)
-        self._labels[row] = labels.extend(segments.inputs[kept], segments.valid[kept], given)
+        answered, given = make_targets(answers, self._labels[row].targets.device)
+        kept = pairs[answered].to(given.device)
+        self._labels[row] = self._labels[row].extend(segments.inputs[kept], segments.valid[kept], given)
         self._origins[row] = self._origins[row] + [(query.session, index) for index in answered]
         return {
             "session": query.session,
@@ -339,11 +337,16 @@ class PreferenceTraining:
             **measure_before(returns, segments, pairs, kept, given),
         }
 
-    def _ask_teacher(self, row: int, segments: Segments, pairs: Tensor, iteration: int) -> list[str]:
-        wanted = self.settings[row]
-        noise = Teacher(wanted.beta, wanted.gamma, wanted.mistake, wanted.skip, wanted.equal)
-        draws = random.Random(derive_seed("session", self.seeds[row], iteration))
-        return answer_pairs(segments, pairs.tolist(), noise, self._segments.mean_step(row), draws)
+    def _ask_teacher(self, row: int, segments: Segments, pairs: Tensor, seed: int) -> list[str]:
+        return ask_teacher(segments, pairs, self.settings[row], self._segments.mean_step(row), seed)
+
+    def _measure_held_out(self, row: int, iteration: int) -> float | None:
+        """How often a row is right now on answers that are kept from it; None where no teacher gives them."""
+        if self.settings[row].outside:
+            return None
+        pool, seed = self._segments.pool(row), derive_seed("held out", self.seeds[row], iteration)
+        labels, ask = self._labels[row], partial(self._ask_teacher, row)
+        return measure_held_out(self._model, row, self._read(row, pool), labels, ask, seed)
 
     def _take_back(self, row: int, outside: Sequence[Sequence[str]]) -> None:
         """Follow answers that were taken back or are others now: the reward model begins again, with what is left."""

@@ -22,15 +22,22 @@ def measure_before(
     names = ("accuracy_before", "correlation_before", "disagreement")
     if returns is None:
         return {**dict.fromkeys(names), "points": ()}
-    decided = int((given[:, 0] != given[:, 1]).sum())
-    right = int(find_right_answers(returns[:, kept], given.expand(len(returns), -1, -1)).sum())
     shown = torch.unique(pairs).to(returns.device)
     both = torch.stack((returns.mean(0)[shown], segments.truths.sum(1)[shown]))
     correlation = float(torch.corrcoef(both)[0, 1]) if len(shown) > 2 else float("nan")
     spread = float(disagreement(compute_member_probabilities(returns, pairs.to(returns.device))).mean())
-    known = (right / (len(returns) * decided) if decided else None, correlation, spread)
+    known = (measure_accuracy(returns, kept, given), correlation, spread)
     figures = dict(zip(names, (None if value != value else value for value in known), strict=True))
     return {**figures, **pick_points(both, segments.metrics[shown])}
+
+
+def measure_accuracy(returns: Tensor, pairs: Tensor, given: Tensor) -> float | None:
+    """Share of the decided answers `given` (n, 2) about pairs (n, 2) that members get right by these sums (E, S), on
+    average; None where no answer is decided.
+    """
+    decided = int((given[:, 0] != given[:, 1]).sum())
+    right = int(find_right_answers(returns[:, pairs], given.expand(len(returns), -1, -1)).sum())
+    return right / (len(returns) * decided) if decided else None
 
 
 def pick_points(both: Tensor, metrics: Tensor) -> dict[str, Any]:

@@ -40,19 +40,23 @@ class Session:
     """Answers that it turned round."""
     points: tuple[tuple[float, float], ...] = ()
     """Learned and true sum of some of this session's segments, by the model that had not seen them. In a file of their
-    own, and in no checkpoint.
+    own, and in no checkpoint, so that earlier versions read the others.
     """
     metrics: tuple[float | None, ...] = ()
     """Of each of these segments, the sum of the task's metric; None where it counts at no step. Empty where no segment
     has any, or an earlier version began the training. Beside the points in their file.
     """
+    held_out: float | None = None
+    """Share of a simulated teacher's held-out answers (`held_out.py`) that the members get right after this session, on
+    average. In a file of its own, and in no checkpoint.
+    """
 
     def to_state(self) -> dict[str, Any]:
-        """All figures but the points."""
-        return {name: value for name, value in asdict(self).items() if name not in OF_POINTS}
+        """The figures of checkpoints and of the sessions' own file."""
+        return {name: value for name, value in asdict(self).items() if name not in APART}
 
 
-OF_POINTS = ("points", "metrics")
+APART = ("points", "metrics", "held_out")
 Point = tuple[float, float, float | None]
 """Learned and true sum of a segment, and that of the metric."""
 SHARES = ("accuracy", "accuracy_before", "correlation_before", "disagreement")
@@ -61,30 +65,29 @@ SHARES = ("accuracy", "accuracy_before", "correlation_before", "disagreement")
 
 def read_sessions(job_dir: Path, index: int) -> list[Session]:
     """The sessions that a candidate has held; none where it learns from its reward function."""
-    points = _read_points(job_dir, index)
-    return [
-        _read_session(row, points.get(int(row["session"]))) for row in _read_rows(_get_sessions_file(job_dir, index))
-    ]
+    points, held_out = _read_points(job_dir, index), _read_held_out(job_dir, index)
+    rows = _read_rows(_get_file(job_dir, index))
+    return [_read_session(row, points.get(int(row["session"])), held_out.get(int(row["session"]))) for row in rows]
 
 
 def write_sessions(job_dir: Path, index: int, sessions: Sequence[Session]) -> None:
     """Replace a candidate's preferences/<index>.csv: a row per session; a cell of what is None is empty. Its
-    <index>-points.csv keeps the points of earlier sessions, which a training that went on does not know.
+    <index>-points.csv and <index>-held-out.csv keep those of earlier sessions, which a training that went on does not
+    know.
     """
     points = {number: found for number, found in _read_points(job_dir, index).items() if number <= len(sessions)}
     points |= {one.session: _join_points(one) for one in sessions if one.points}
     lines = [(number, *point) for number, found in sorted(points.items()) for point in found]
-    _replace(_get_points_file(job_dir, index), ("session", "learned", "true", "metric"), lines)
-    names = [field.name for field in fields(Session) if field.name not in OF_POINTS]
-    _replace(_get_sessions_file(job_dir, index), names, [tuple(one.to_state().values()) for one in sessions])
+    _replace(_get_file(job_dir, index, "-points"), ("session", "learned", "true", "metric"), lines)
+    shares = {number: right for number, right in _read_held_out(job_dir, index).items() if number <= len(sessions)}
+    shares |= {one.session: one.held_out for one in sessions if one.held_out is not None}
+    _replace(_get_file(job_dir, index, "-held-out"), ("session", "right"), sorted(shares.items()))
+    names = [field.name for field in fields(Session) if field.name not in APART]
+    _replace(_get_file(job_dir, index), names, [tuple(one.to_state().values()) for one in sessions])
 
 
-def _get_sessions_file(job_dir: Path, index: int) -> Path:
-    return job_dir / "preferences" / f"{index}.csv"
-
-
-def _get_points_file(job_dir: Path, index: int) -> Path:
-    return job_dir / "preferences" / f"{index}-points.csv"
+def _get_file(job_dir: Path, index: int, part: str = "") -> Path:
+    return job_dir / "preferences" / f"{index}{part}.csv"
 
 
 def _read_rows(path: Path) -> list[dict[str, str]]:
@@ -104,19 +107,24 @@ def _join_points(session: Session) -> list[Point]:
 def _read_points(job_dir: Path, index: int) -> dict[int, list[Point]]:
     """The points of each session; none in files of earlier versions, or none with a metric."""
     found: dict[int, list[Point]] = defaultdict(list)
-    for row in _read_rows(_get_points_file(job_dir, index)):
+    for row in _read_rows(_get_file(job_dir, index, "-points")):
         metric = float(row["metric"]) if row.get("metric") else None
         found[int(row["session"])].append((float(row["learned"]), float(row["true"]), metric))
     return found
 
 
-def _read_session(row: dict[str, str], points: Sequence[Point] | None) -> Session:
+def _read_held_out(job_dir: Path, index: int) -> dict[int, float]:
+    """The share of each session; none where people answer, or an earlier version held it."""
+    return {int(row["session"]): float(row["right"]) for row in _read_rows(_get_file(job_dir, index, "-held-out"))}
+
+
+def _read_session(row: dict[str, str], points: Sequence[Point] | None, held_out: float | None) -> Session:
     shares = {name: float(row[name]) if row[name] else None for name in SHARES}
     counts = {name: int(value) if value else None for name, value in row.items() if name not in SHARES}
     metrics = tuple(metric for *_, metric in points or ())
     own = {"points": tuple((learned, true) for learned, true, _ in points or ())}
     known = {"metrics": metrics} if any(metric is not None for metric in metrics) else {}
-    return Session(**counts, **shares, **own, **known)  # type: ignore[arg-type]
+    return Session(**counts, **shares, **own, **known, held_out=held_out)  # type: ignore[arg-type]
 
 
 def _replace(path: Path, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

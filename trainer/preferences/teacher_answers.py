@@ -12,11 +12,18 @@ import torch
 from torch import Tensor
 
 from teachers.noisy import Teacher, compare
+from trainer.preferences.algorithms import Preferences
 from trainer.preferences.labels import Labels
 from trainer.preferences.segments import Segments
 
 TARGETS = {"first": (1.0, 0.0), "second": (0.0, 1.0), "equal": (0.5, 0.5)}
 """What a reward model learns from an answer; nothing from one that was skipped."""
+
+
+def make_targets(answers: Sequence[str], device: torch.device | str) -> tuple[list[int], Tensor]:
+    """The indices of the n answers that are no skips, and what a reward model learns from them (n, 2)."""
+    answered = [index for index, answer in enumerate(answers) if answer != "skip"]
+    return answered, torch.tensor([TARGETS[answers[index]] for index in answered], device=device).view(-1, 2)
 
 
 def make_empty_labels(steps: int, inputs: int, device: torch.device | str) -> Labels:
@@ -26,6 +33,12 @@ def make_empty_labels(steps: int, inputs: int, device: torch.device | str) -> La
         torch.zeros(0, 2, steps, dtype=torch.bool, device=device),
         torch.zeros(0, 2, device=device),
     )
+
+
+def ask_teacher(segments: Segments, pairs: Tensor, wanted: Preferences, mean_step: float, seed: int) -> list[str]:
+    """`answer_pairs` by a teacher that errs as these preferences say; `seed`: of its errors."""
+    noise = Teacher(wanted.beta, wanted.gamma, wanted.mistake, wanted.skip, wanted.equal)
+    return answer_pairs(segments, pairs.tolist(), noise, mean_step, random.Random(seed))
 
 
 def answer_pairs(

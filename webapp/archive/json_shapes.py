@@ -50,6 +50,7 @@ SHAPES: dict[str, Any] = {
             **dict.fromkeys(("accuracy", "accuracy_before", "correlation_before", "disagreement"), MAYBE),
             "points?": [[NUMBER]],
             "metrics?": [MAYBE],
+            "held_out?": MAYBE,
             ...: MAYBE,
         }
     ],

@@ -67,14 +67,16 @@ All methods reached the same score every time, {}: this task, so trained, does n
 each got there is in the table of rounds."""
 LEARNING_TEXT = """\
 Policies that learned their reward from answers about pairs; no language model wrote a program for them. Means over the
-experiments that were run here: pairs asked, seen as equal and skipped; pairs of which
-the experiments' pages show films; the last session's figures before it learned
-from its own answers (correlation: of learned and true sums of its segments; with the metric: of learned sums and the
-metric's, where it is known of three segments); and what a step of the policy was worth in the last tenth of its
-training, by the reward that it learned and by the task's human-written one."""
+experiments that were run here: pairs asked, seen as equal and skipped; pairs of which the experiments' pages show
+films; of the last session how often the model was right on held-out answers, which a simulated teacher gives and
+nothing learns from, and its figures before it learned from the session's new answers (correlation: of learned and true
+sums of its segments; with the metric: of learned sums and the metric's, where it is known of three segments); and what
+a step of the policy was worth in the last tenth of its training, by the reward that it learned and by the task's
+human-written one."""
 NO_REFERENCES: References = {}
 COUNTS = ("asked", "equal", "skipped")
 LEARNING = {
+    "held_out": "right on held-out answers",
     "accuracy_before": "right on new answers",
     "correlation_before": "correlation",
     "metric_correlation": "with the metric",

@@ -42,6 +42,7 @@ def make_metric_chart(metric: str, metric_trace: Mapping[str, Any], complete: bo
 
 
 SESSION_SERIES = {
+    "held_out": "right on held-out answers",
     "accuracy_before": "right on new answers",
     "accuracy": "right on those learned from",
     "correlation_before": "correlation with the true sums",
@@ -56,13 +57,13 @@ LEAST_POINTS = 3
 def complete_sessions(sessions: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The sessions (trainer.preferences.session_figures) with the correlation of learned sums and the metric's, where
     both are kept; without a share of right answers where no answer so far prefers a segment: rows of earlier versions
-    have 1 there.
+    have 1 there, and none of held-out answers.
     """
     decided, shown = 0, []
     for session in sessions:
         decided += session["asked"] - session["skipped"] - session["equal"]
         own = {"metric_correlation": _correlate(list_metric_points(session))}
-        shown.append({**session, **own, **({} if decided else {"accuracy": None})})
+        shown.append({"held_out": None, **session, **own, **({} if decided else {"accuracy": None})})
     return shown
 
 
@@ -99,6 +100,8 @@ def make_sessions_chart(given: Sequence[Mapping[str, Any]]) -> Chart:
     values = {name: tuple(drop_infinite(session[name]) for session in sessions) for name in SESSION_SERIES}
     if not any(map(has_own_metric, sessions)):
         del values["metric_correlation"]
+    if all(share is None for share in values["held_out"]):
+        del values["held_out"]
     series = tuple(Series(SESSION_SERIES[name], answers, found) for name, found in values.items())
     last = max(answers, default=1.0)
     return Chart("sessions", "Reward model by session", "answers", "share, correlation", series, (0, last), True)

@@ -86,6 +86,7 @@ def test_every_answer_of_the_budget_is_asked_for_and_the_figures_are_written(sev
     assert [int(row["labels"]) for row in rows] == [2, 4, 6, 8, 10, 12, 14]
     assert [row["accuracy_before"] for row in rows][0] == "" and all(row["accuracy_before"] for row in rows[1:])
     assert not (folder / "preferences" / "1.csv").exists()
+    assert all(one.held_out is not None and 0 <= one.held_out <= 1 for one in read_sessions(folder, 2))
     drawn = [one for held in (0, 2, 3) for one in read_sessions(folder, held)[1:]]
     assert all(len(one.metrics) in (0, len(one.points)) for one in drawn) and any(one.metrics for one in drawn)
     assert lockstep._preferences._entropy is None
@@ -211,7 +212,7 @@ def test_it_goes_on_from_checkpoints_as_if_nothing_had_happened(tmp_path, make):
     again, resumed = trained(tmp_path / "again", job)
     assert resumed.candidates == result.candidates
     for index in (0, 2, 3):
-        assert sessions(tmp_path / "again", index) == sessions(tmp_path / "whole", index)
+        assert read_sessions(tmp_path / "again", index) == read_sessions(tmp_path / "whole", index)
     first, second = whole._preferences.state_dict(), again._preferences.state_dict()
     assert torch.equal(first["model"]["flat"], second["model"]["flat"])
 

@@ -23,7 +23,8 @@ from tests.trainer.test_lockstep import shard, trained
 from tests.trainer.test_run import finished, run, shard_pids, wait_for  # noqa: F401  (run is a fixture)
 from trainer.launch import holds_other_job
 from trainer.preferences import exchange, reward_model
-from trainer.preferences.algorithms import count_segment_steps
+from trainer.preferences.algorithms import count_segment_steps, derive_seed
+from trainer.preferences.session_figures import read_sessions
 from trainer.process import EXIT_WAITS
 from trainer.records import read_progress, shard_folder, write_json
 
@@ -41,7 +42,8 @@ def teach(lockstep, group=0):
     row = preferences.groups.index(group)
     query = preferences._queries[row]
     segments = preferences._segments.segments(row, query.places)
-    return preferences._ask_teacher(row, segments, query.pairs, lockstep.iteration)
+    seed = derive_seed("session", preferences.seeds[row], lockstep.iteration)
+    return preferences._ask_teacher(row, segments, query.pairs, seed)
 
 
 def answer(folder, lockstep, answers=None):
@@ -77,6 +79,7 @@ def test_answers_from_files_give_the_bits_that_the_teacher_gives(tmp_path, make)
     assert resumed.candidates == result.candidates
     for index in (0, 2):
         assert sessions(tmp_path / "files", index) == sessions(tmp_path / "teacher", index)
+        assert {one.held_out for one in read_sessions(tmp_path / "files", index)} == {None}, "nobody answers them"
     first, second = whole._preferences.state_dict(), again._preferences.state_dict()
     assert torch.equal(first["model"]["flat"], second["model"]["flat"])
     assert again._preferences.find_next_session() is None

@@ -11,8 +11,8 @@ from trainer.preferences.segments import Segments
 from trainer.preferences.session_figures import Session, read_sessions, write_sessions
 
 FIRST = Session(1, 100, 2, 0, 0, 2, 4, 1.0, None, None, None)
-SECOND = replace(FIRST, session=2, labels=4, accuracy_before=0.5, points=((0.5, 1.0), (-0.25, 3.0)))
-THIRD = replace(SECOND, session=3, labels=6, points=((0.75, 2.0), (0.5, 1.5)), metrics=(7.5, None))
+SECOND = replace(FIRST, session=2, labels=4, accuracy_before=0.5, points=((0.5, 1.0), (-0.25, 3.0)), held_out=0.875)
+THIRD = replace(SECOND, session=3, labels=6, points=((0.75, 2.0), (0.5, 1.5)), metrics=(7.5, None), held_out=0.75)
 
 
 def segments(*truths, metrics=None):
@@ -52,8 +52,8 @@ def test_files_keep_the_points_of_sessions_that_a_continued_training_does_not_kn
     assert read_sessions(tmp_path, 0) == [FIRST, SECOND, THIRD]
     resumed = [Session(**one.to_state()) for one in (FIRST, SECOND)]
     assert [one.points for one in resumed] == [(), ()], "a checkpoint has none, so that any version reads it"
-    assert "metrics" not in THIRD.to_state()
-    again = replace(THIRD, points=((0.5, 5.0),), metrics=(0.25,))
+    assert not {"metrics", "held_out"} & set(THIRD.to_state())
+    again = replace(THIRD, points=((0.5, 5.0),), metrics=(0.25,), held_out=0.5)
     write_sessions(tmp_path, 0, [*resumed, again])
     assert read_sessions(tmp_path, 0) == [FIRST, SECOND, again]
     write_sessions(tmp_path, 0, resumed)
@@ -65,7 +65,7 @@ def test_a_file_of_sessions_has_the_columns_that_earlier_versions_read(tmp_path)
     write_sessions(tmp_path, 0, [SECOND])
     with (tmp_path / "preferences" / "0.csv").open() as file:
         (row,) = csv.DictReader(file)
-    assert not {"points", "metrics"} & set(row) and list(row)[-2:] == ["left_out", "turned"]
+    assert not {"points", "metrics", "held_out"} & set(row) and list(row)[-2:] == ["left_out", "turned"]
 
 
 def test_points_of_earlier_versions_have_no_metric(tmp_path):

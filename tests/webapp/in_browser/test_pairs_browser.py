@@ -23,6 +23,7 @@ from tests.webapp.sites import BROWSER, Site, serve
 pytestmark = pytest.mark.slow
 
 TWENTY, QUERIES = 20, 98
+GAMMA = 0.9
 SHOWN = "document.querySelector('.deck:not([aria-hidden]) video')?.getAttribute('src')"
 SENT = """() => Object.keys(localStorage).every(
   (name) => !name.startsWith("prefine pairs") || localStorage[name] === "[]")"""
@@ -66,7 +67,9 @@ out["answered"] = {row.token: row.pressed for row in PairScreening.objects.exclu
 out["given_to_others"] = list(PairScreening.objects.exclude(released_at=None).values_list("token", flat=True))
 out["learned"] = all(row.answer == row.pair.answer for row in counted.select_related("pair"))
 """
-TRUTHS = """
+TRUTHS = (
+    f"GAMMA = {GAMMA}"
+    + """
 import numpy as np
 from webapp.base.store import store
 from webapp.experiments.models import PairSession
@@ -78,10 +81,13 @@ for session in PairSession.objects.filter(status="open").select_related("request
     for segment in session.segments.all():
         name = get_segment_file(Path(), 0, session.number, segment.number).as_posix()
         with store.as_file(f"{session.request.run_key}/{name}") as file:
-            worth[segment.pk] = float(np.exp(-np.square(np.load(file)["qpos"][:, 1])).sum())
+            steps = np.exp(-np.square(np.load(file)["qpos"][:, 1]))
+            seen = steps * GAMMA ** np.arange(len(steps))[::-1]
+            worth[segment.pk] = [float(steps.sum()), float(seen.sum())]
     for row in PairScreening.objects.filter(pair__session=session):
         out[row.token] = [worth[segment.pk] for segment in row.sides]
 """
+)
 
 
 @pytest.fixture
@@ -159,11 +165,12 @@ class Crowd:
     """Simulated people with all of B-Pref's noise: thresholds are a tenth or so of what a segment is worth."""
 
     def __init__(self, site: Site) -> None:
-        self.site, self.truths, self.given = site, dict[str, list[float]](), dict[str, str]()
+        self.site, self.truths, self.given = site, dict[str, list[list[float]]](), dict[str, str]()
         self.shown: dict[str, list[str]] = {}
         self.lock = asyncio.Lock()
 
-    async def find_truth(self, token: str) -> list[float]:
+    async def find_truth(self, token: str) -> list[list[float]]:
+        """Of both sides, what a segment is worth, and what a myopic person sees of it."""
         async with self.lock:
             if token not in self.truths:
                 self.truths |= await asyncio.to_thread(self.site.python, TRUTHS)
@@ -184,8 +191,8 @@ class Crowd:
             if source is None:
                 continue
             token = source.split("/")[2]
-            left, right = await self.find_truth(token)
-            said = compare(left, right, noise, rng, (left, right), 60.0)
+            (left, seen_left), (right, seen_right) = await self.find_truth(token)
+            said = compare(seen_left, seen_right, noise, rng, (left, right), 60.0)
             key = {"first": "ArrowLeft", "second": "ArrowRight", "equal": "ArrowDown", "skip": "ArrowUp"}[said]
             shown = self.shown.setdefault(address, [])
             if shown[-1:] != [token]:  # a key on a pair that is about to go is ignored, and pressed again

@@ -51,6 +51,11 @@ class Learning:
         return any(session["metric_correlation"] is not None for session in self.sessions)
 
     @property
+    def with_held_out(self) -> bool:
+        """Whether a simulated teacher gave answers that nothing learns from; none where an earlier version trained."""
+        return any(session["held_out"] is not None for session in self.sessions)
+
+    @property
     def undecided(self) -> bool:
         """Whether answers were learned from of which none prefers a segment, in a session at least."""
         return any(session["labels"] and session["accuracy"] is None for session in self.sessions)
@@ -131,6 +136,10 @@ class AskedPair:
     def words(self) -> str:
         """What the policy learned from it."""
         return ANSWERED.get(self.row.answer, "not answered yet")
+
+    @property
+    def filmed(self) -> bool:
+        return Segment.Status.READY in (self.row.first.status, self.row.second.status)
 
     @property
     def sides(self) -> tuple[tuple[str, Segment, bool], ...]:
