@@ -32,15 +32,20 @@ def get_model_path(task: str) -> Path:
 def build_visual_model(task: str) -> mujoco.MjModel:
     """The model with its decoration: for filming. Same qpos as `build_physics_model`, other ids of bodies and geoms.
 
-    A model without a camera `track` gets one that sees its first body's robot from the side. Raises ModelError where
-    MuJoCo cannot compile it.
+    A model without a camera `track` gets one that sees its first body's robot from the side; one without light or sky
+    gets those of Prefine's tasks. Raises ModelError where MuJoCo cannot compile it.
     """
     spec = _read_spec(task)
     model = _compile(spec, task)
-    if mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, CAMERA) >= 0:
-        return model
-    _add_camera(spec, model)
-    return _compile(spec, task)
+    lacks_camera = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, CAMERA) < 0
+    lacks_sky = mujoco.mjtTexture.mjTEXTURE_SKYBOX not in model.tex_type
+    if lacks_camera:
+        _add_camera(spec, model)
+    if lacks_sky:
+        _add_sky(spec)
+    if not model.nlight:
+        _add_light(spec)
+    return _compile(spec, task) if lacks_camera or lacks_sky or not model.nlight else model
 
 
 def build_physics_model(task: str) -> mujoco.MjModel:
@@ -81,6 +86,28 @@ def _add_camera(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
         mode=mujoco.mjtCamLight.mjCAMLIGHT_TARGETBODYCOM,
         targetbody=body.name,
         pos=data.xmat[1].reshape(3, 3).T @ (position - data.xpos[1]),
+    )
+
+
+def _add_sky(spec: mujoco.MjSpec) -> None:
+    """The sky of simulation/tasks/look.xml."""
+    spec.add_texture(
+        name="sky of a model without one",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+        rgb1=[0.80, 0.88, 0.95],
+        rgb2=[0.97, 0.97, 0.96],
+        width=64,
+        height=384,
+    )
+
+
+def _add_light(spec: mujoco.MjSpec) -> None:
+    """The sun and the headlight of simulation/tasks/look.xml."""
+    head = spec.visual.headlight
+    head.ambient, head.diffuse, head.specular = [0.42, 0.42, 0.44], [0.26] * 3, [0.0] * 3
+    spec.worldbody.add_light(
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, pos=[0, 0, 6], dir=[0.35, 0.45, -0.85], diffuse=[0.62, 0.6, 0.56]
     )
 
 

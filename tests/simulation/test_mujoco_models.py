@@ -70,6 +70,17 @@ def test_a_time_step_that_does_not_fit_the_control_step_is_refused(model):
         mujoco_models.build_physics_model("Cartpole")
 
 
+def test_a_model_without_camera_light_and_sky_is_given_them_for_films_alone(model):
+    model(
+        '<mujoco><option timestep="0.00833333333333"/><worldbody><body><joint/><geom size="0.1"/></body></worldbody>'
+        "</mujoco>"
+    )
+    shown = mujoco_models.build_visual_model("Cartpole")
+    assert (shown.ncam, shown.nlight, shown.tex_type.tolist()) == (1, 1, [mujoco.mjtTexture.mjTEXTURE_SKYBOX])
+    physics = mujoco_models.build_physics_model("Cartpole")
+    assert (physics.ncam, physics.nlight, physics.ntex) == (0, 0, 0)
+
+
 def test_both_models_have_the_same_joints():
     physics, visual = mujoco_models.build_physics_model("ShadowHand"), mujoco_models.build_visual_model("ShadowHand")
     assert (physics.nq, physics.nv, physics.nu) == (visual.nq, visual.nv, visual.nu)

@@ -96,15 +96,16 @@ def test_a_cube_that_is_stacked_succeeds_and_one_that_is_put_beside_does_not(bes
     assert arm.succeeded is good
 
 
-def test_a_cube_that_is_poked_with_the_peg_succeeds():
+@pytest.mark.parametrize(("short", "good"), [(0.0, True), pytest.param(0.04, False, marks=pytest.mark.slow)])
+def test_a_cube_that_is_poked_to_the_disc_succeeds_and_one_that_stops_before_it_does_not(short, good):
     arm = Arm("PokeCube", seed=2, patient=True)
     peg, cube, goal = arm.get("peg_pos"), arm.get("cube_pos"), arm.get("goal_pos")
     arm.grasp(peg, DOWN, 0.06)
     assert arm.get("is_grasped") == 1
     arm.reach([peg[0], cube[1], 0.03], CLOSED, DOWN, near=0.01)
-    arm.reach([goal[0] - 0.17, cube[1], 0.03], CLOSED, DOWN, most=60)
+    arm.reach([goal[0] - 0.17 - short, cube[1], 0.03], CLOSED, DOWN, most=60)
     arm.wait(10)
-    assert arm.succeeded
+    assert arm.succeeded is good and arm.get("cube_pos")[0] > cube[0] + 0.02
 
 
 def test_a_peg_above_the_cube_earns_less_than_one_behind_it():
@@ -133,7 +134,8 @@ def test_a_peg_above_the_cube_earns_less_than_one_behind_it():
     assert above < earn((0.06, 0.0, 0.025)) < behind < earn((0.16, 0.0, 0.025), cube_x=0.18)
 
 
-def test_a_charger_that_is_plugged_in_succeeds():
+@pytest.mark.parametrize(("beside", "good"), [(0.0, True), pytest.param(0.01, False, marks=pytest.mark.slow)])
+def test_a_charger_that_is_plugged_in_succeeds_and_one_that_is_pushed_beside_the_holes_does_not(beside, good):
     arm = Arm("PlugCharger", seed=1, patient=True)
     charger, goal = arm.get("charger_pose"), arm.get("goal_pose")
     turns = [point_down(2.0 * np.arctan2(pose[5], pose[6])) for pose in (charger, goal)]
@@ -142,10 +144,11 @@ def test_a_charger_that_is_plugged_in_succeeds():
     arm.grasp(middle, turns[0], 0.06)
     assert arm.get("is_grasped") == 1
     arm.reach(middle + [0, 0, 0.09], CLOSED, turns[0], near=0.02)
-    arm.reach(goal[:3] - 0.07 * ahead, CLOSED, turns[1], near=0.002)
+    there = goal[:3] + beside * turns[1][:, 1]
+    arm.reach(there - 0.07 * ahead, CLOSED, turns[1], near=0.002)
     assert not arm.ended
     for left in (*[0.025] * 6, *np.linspace(0.02, -0.01, 16)):
         slip = arm.get("charger_pos") - (arm.get("tcp_pos") + 0.02 * ahead)  # of the charger in the hand
         slip -= slip @ ahead * ahead
-        arm.reach(goal[:3] - (0.02 + left) * ahead - slip, CLOSED, turns[1], most=6, near=0.0005)
-    assert arm.succeeded
+        arm.reach(there - (0.02 + left) * ahead - slip, CLOSED, turns[1], most=6, near=0.0005)
+    assert arm.succeeded is good
