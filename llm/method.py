@@ -93,6 +93,12 @@ def find_temperature(options: Mapping[str, Any], role: str) -> float | None:
     return None if found is None else float(found)
 
 
+ROUNDS_WITH_PEOPLE = {"HumanoidJump": 6}
+"""Task -> the rounds of the ICPL paper's trials with people where they are not five, for ICPL and what it is compared
+with at equal candidates.
+"""
+
+
 @dataclass(frozen=True)
 class Method:
     """A method and its defaults."""

@@ -11,7 +11,7 @@ from llm.feedback import AS_PUBLISHED, Feedback, Round, describe_prompt, format_
 from llm.forms import find_form
 from llm.judges.panel import reason_text, undecided_text
 from llm.judges.preference_model import Judged
-from llm.method import Method, Option
+from llm.method import ROUNDS_WITH_PEOPLE, Method, Option
 from llm.records import Ask, Candidate, Choose, Judge, Problem, Write
 from llm.sections import Prompt, fill_prompt, join_texts, make_prompt, mark_optional
 from llm.steps import Steps, by_id, make_seed, outcome_named
@@ -85,8 +85,6 @@ def make_different_prompt(problem: Problem, written: Sequence[Candidate]) -> Pro
     return make_prompt(form.chat, fill_prompt(form.prompt_name("different"), problem=form.statement, programs=listed))
 
 
-ROUNDS_ON = {"HumanoidJump": 6}
-"""Rounds of the paper's trials with people where they are not five."""
 _OPTIONS = (
     Option("reasons", True, "Show the model what a person wrote about the picks (not in the paper)."),
     Option(
@@ -109,7 +107,13 @@ def _make_ablation(name: str, title: str, summary: str, shown: Feedback) -> Meth
     """Problems have no traces, so the ablation without them would be ICPL itself."""
     told_apart = not shown.differences
     return Method(
-        name, title, summary, partial(icpl, shown=shown), options=_OPTIONS, reasoning=told_apart, rounds_on=ROUNDS_ON
+        name,
+        title,
+        summary,
+        partial(icpl, shown=shown),
+        options=_OPTIONS,
+        reasoning=told_apart,
+        rounds_on=ROUNDS_WITH_PEOPLE,
     )
 
 
@@ -128,7 +132,7 @@ METHODS = (
             ),
         ),
         reasoning=True,
-        rounds_on=ROUNDS_ON,
+        rounds_on=ROUNDS_WITH_PEOPLE,
     ),
     _make_ablation(
         "icpl_wo_rt", "ICPL w/o RT", "ICPL without the reward traces of earlier rounds.", Feedback(traces=False)

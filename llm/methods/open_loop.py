@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from llm.forms import find_form
-from llm.method import Method
+from llm.method import ROUNDS_WITH_PEOPLE, Method
 from llm.records import Choose, Judge, Outcome, Problem, Write
 from llm.steps import Steps, by_id, make_seed, outcome_named
 
@@ -36,5 +36,6 @@ METHODS = (
         "As many candidates as ICPL, all written from the first prompt, without feedback.",
         open_loop,
         reasoning=True,
+        rounds_on=ROUNDS_WITH_PEOPLE,
     ),
 )

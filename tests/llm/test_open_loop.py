@@ -1,3 +1,4 @@
+from llm.methods import METHODS
 from llm.records import Choose, Judge, Train, Write
 from tests.llm.experiment import Experiment
 
@@ -24,3 +25,8 @@ def test_the_winner_is_the_best_of_all():
     outcomes = [o for trained in experiment.got(Train) for o in trained]
     assert winner == max(outcomes, key=lambda o: o.rts).candidate.id
     assert len(experiment.of(Judge)) == 4 and len(experiment.of(Choose)) == 1
+
+
+def test_it_has_as_many_candidates_as_icpl_on_every_task() -> None:
+    for task, rounds in (("Ant", 5), ("HumanoidJump", 6)):
+        assert {METHODS[name].propose_rounds(task) for name in ("icpl", "icpl_wo_rtdb", "open_loop")} == {rounds}

@@ -25,7 +25,7 @@ from webapp.base.store import store
 from webapp.bench.comparisons.alignment_pages import list_rows
 from webapp.bench.experiments.next_steps import find_next_steps
 from webapp.bench.votes.pair_sources import list_sources
-from webapp.comparisons import csv_tables, experiment_results, report
+from webapp.comparisons import alignments, csv_tables, experiment_results, report
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.management.commands.align import find_targets
 from webapp.comparisons.models import Comparison
@@ -311,3 +311,15 @@ def test_without_ratings_nothing_is_said_of_alignment(tmp_path: Path, admin_clie
     text = report.write_report(plan, tmp_path / "report").read_text()
     assert "lignment" not in text and not (tmp_path / "report" / "alignment-Cartpole.svg").exists()
     assert all(one.alignment == Alignment() for one in experiment_results.read_results(plan))
+
+
+def test_the_papers_rates_stand_beside_its_own_methods() -> None:
+    def printed(*texts: str) -> str:
+        plan = plan_of(*(parse_arm(text, 20) for text in texts), tasks=("PickCube",))
+        return alignments.find_printed(experiment_results.group_scores(plan, []))
+
+    its_eureka = "rda_scored:k=4,warm_start=false"
+    assert "RDA 0.95 (ManiSkill (12 tasks))" in printed("rda:k=4,analyst=frames") == printed("rda:k=4")
+    assert "Eureka 0.87 (ManiSkill (12 tasks))" in printed(its_eureka) and not printed("eureka")
+    assert "+ checkpoint 0.35" in printed("rda_scored") and "analysis 0.82" in printed("rda:subtasks=false")
+    assert not printed("rda:frames=10")

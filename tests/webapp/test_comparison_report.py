@@ -207,6 +207,11 @@ def test_published_numbers_of_problems_say_their_unit_and_are_found_in_any_case(
     (points,) = published.find_published("ioi2025-2", parse_arm("scaling_batch_model", 15), True)
     assert points.shown == "24.19 \u00b1 12.7 of 100 points"
     assert published.find_published("IMO2025-1", parse_arm("scaling_turn", 15), True) == [turns]
+    assert published.find_published("IMO2025-1", parse_arm("scaling_turn:temperature=0.1", 15), True) == [turns]
+    assert not published.find_published("Ant", parse_arm("scaling_context:temperature=0.1", 30), True)
+    judged = [parse_arm(text, 15) for text in ("scaling_3d:negative=uniform", "scaling_3d", "icpl", "scaling_turn")]
+    found = [{row.method for row in published.find_published("imo2025-1", one, False, True)} for one in judged]
+    assert found == [{"3D Scaling (LLM Judge)"}, set(), set(), {turns.method}]
     assert not any(row.is_score_on(row.task) for row in published.read_published() if row.metric in ("votes", "usd"))
     assert {row.statistic for row in published.read_published() if row.metric == "correct"} == {"of 5"}
 

@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
+from llm.methods import get_method
 from simulation import catalog
 from webapp.base.charts import Chart, Series
 from webapp.comparisons.experiment_results import Score
@@ -23,8 +25,15 @@ Alignment: whether robots do what the task says, which a score need not tell. {w
 the mean over the films of a method's policies, divided by 5, so that it lies between 0.2 and 1. {beside}"""
 BY_MODEL = "Vision models rated what they saw in pictures of the films ({names})."
 BY_PEOPLE = "People rated the films blindly."
-PUBLISHED_NAMES = {"RDA": "rda", "Eureka": "eureka"}
-"""Names in RDA's figure -> methods here; its Human dense and Human sparse are the references."""
+PUBLISHED_NAMES: dict[tuple[str, tuple[tuple[str, Any], ...]], str] = {
+    ("rda", ()): "RDA",
+    ("rda", (("subtasks", False),)): "+ trajectory analysis",
+    ("rda_scored", ()): "+ checkpoint",
+    ("rda_scored", (("warm_start", False),)): "Eureka",
+}
+"""Methods here, with the options that differ -> their names in RDA's figures. Its Eureka is told the success test, so
+it is not `eureka`; its Human dense and Human sparse are the references.
+"""
 PUBLISHED_REFERENCES = {"Human": "Human dense", "Sparse": "Human sparse"}
 Aligned = Mapping[tuple[str, str], Alignment]
 """By task and name of a reference."""
@@ -138,12 +147,14 @@ def name_score(task: str) -> str:
 
 def find_printed(scores: Sequence[Score]) -> str:
     """The rates of the RDA paper for the methods that are compared, and for its references; empty without such."""
-    here = {score.arm.method for score in scores if not score.arm.options and not score.arm.is_control}
-    names = [name for name, method in PUBLISHED_NAMES.items() if method in here]
+    arms = [score.arm for score in scores if not score.arm.is_control]
+    usual = {arm: get_method(arm.method).find_usual(True, False).items() for arm in arms}
+    here = [(arm.method, tuple(sorted(o for o in arm.options if o not in usual[arm]))) for arm in arms]
+    names = [name for key, name in PUBLISHED_NAMES.items() if key in here]
     if not names:
         return ""
     wanted = [*names, *PUBLISHED_REFERENCES.values()]
-    rows = [row for row in read_published() if row.table == "Fig 4" and row.metric == "alignment_rate"]
+    rows = [row for row in read_published() if row.paper == "RDA" and row.metric == "alignment_rate"]
     said = [f"{row.method} {row.value} ({row.task})" for row in rows if row.method in wanted]
     return f"The RDA paper prints, over other tasks: {', '.join(said)}."
 

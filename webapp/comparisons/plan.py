@@ -115,6 +115,12 @@ class Plan:
         judge = judges.JUDGES[self.judge]
         return judge.uses_metric and not judge.check_options(self.judge_options)
 
+    @property
+    def judge_is_plain_model(self) -> bool:
+        """Whether the judge is a language model that sees no pictures."""
+        judge = judges.JUDGES[self.judge]
+        return judge.asks_model and not judge.check_options(self.judge_options)
+
     def find_judging(self, arm: Arm) -> dict[str, Any]:
         """The judge's options in this arm."""
         return {**self.judge_options, **dict(arm.judging)}

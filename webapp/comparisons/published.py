@@ -11,6 +11,8 @@ from django.conf import settings
 
 from llm.methods import get_method as find_method
 from webapp.comparisons.arms import Arm
+from webapp.comparisons.experiment_results import Score
+from webapp.comparisons.plan import Plan
 
 NAMES = {
     "icpl": ("ICPL", "ICPL-proxy"),
@@ -30,6 +32,10 @@ NAMES = {
     "scaling_3d": ("3D Scaling (Proxy Judge)",),
 }
 """Method -> its names in the papers."""
+JUDGED_BY_MODEL = {"scaling_3d": ("3D Scaling (LLM Judge)",)}
+"""The same where a language model judges, as the paper has it: the bad example is drawn."""
+REASONING_TEMPERATURE = ("temperature", 0.1)
+"""The option that the 3D scaling paper's experiments on problems have."""
 RF_AGENT_ABLATIONS: dict[tuple[tuple[str, Any], ...], str] = {
     (("actions", "mutation"),): "mutation",
     (("actions", "mutation+crossover"),): "mutation+crossover",
@@ -91,22 +97,33 @@ def read_published() -> tuple[Published, ...]:
         return tuple(Published(**row) for row in csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def find_published(task: str, arm: Arm, faultless: bool) -> list[Published]:
-    """The published scores of this method with exactly these options on this task. In the papers a faultless proxy
-    judged, so a method that asks another judge has none.
+def find_beside(score: Score, plan: Plan) -> list[Published]:
+    """The published scores that stand beside an arm's."""
+    return find_published(score.task, score.arm, plan.judge_is_faultless, plan.judge_is_plain_model)
+
+
+def find_published(task: str, arm: Arm, faultless: bool, by_model: bool = False) -> list[Published]:
+    """The published scores of this method with exactly these options on this task. A faultless proxy judged in the
+    papers, or in 3D scaling also a language model (`by_model`); a method that asks another judge has none.
     """
     method = find_method(arm.method)
-    if arm.is_control or ((method.asks_judge or method.asks_pairs) and not (method.uses_metric or faultless)):
+    judged = not method.uses_metric and (method.asks_judge or method.asks_pairs)
+    if arm.is_control or (judged and not (faultless or by_model)):
         return []
-    names = NAMES.get(arm.method, ())
-    usual = method.find_usual(True, True).items()
-    options = sorted(option for option in arm.options if option not in usual)
     if method.asks_pairs:
-        return _find_baselines(task, arm)
+        return _find_baselines(task, arm) if faultless else []
+    if by_model and not set(method.judged_by_model.items()) <= set(arm.options):
+        return []
+    names = (NAMES if faultless or not judged else JUDGED_BY_MODEL).get(arm.method, ())
+    usual = method.find_usual(True, by_model)
+    options = sorted(option for option in arm.options if option not in usual.items())
+    reasoning = REASONING_TEMPERATURE in options
+    options = [option for option in options if option != REASONING_TEMPERATURE]
     if options:
         known = RF_AGENT_ABLATIONS.get(tuple(options)) if arm.method == "rf_agent" else None
         names = (known,) if known else ()
-    return [row for row in read_published() if row.is_score_on(task) and row.method in names]
+    rows = [row for row in read_published() if row.is_score_on(task) and row.method in names]
+    return [row for row in rows if UNITS[row.metric]] if reasoning else rows
 
 
 def _find_baselines(task: str, arm: Arm) -> list[Published]:

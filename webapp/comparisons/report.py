@@ -255,7 +255,7 @@ def _build_scores_table(scores: Sequence[Score], plan: Plan, references: Referen
     """A line for each arm, then the references: as they were trained here, or as the papers print them."""
     rows, evaluated = [], bool(plan.retrain) and bool(scores) and get_medium(scores[0].task).filmed
     for score in scores:
-        printed = published.find_published(score.task, score.arm, plan.judge_is_faultless)
+        printed = published.find_beside(score, plan)
         shape = f"{score.arm.budget} in all" if score.arm.budget else f"{score.arm.k} x {score.arm.n}"
         values = ", ".join(format_number(v) for v in score.values)
         tops = [r.best for r in score.results if r.best is not None]
@@ -298,9 +298,7 @@ def _format_published(rows: Iterable[published.Published]) -> str:
 
 def _build_published_table(scores: Sequence[Score], plan: Plan) -> str:
     """Every published number of these methods, and of human-written and sparse rewards, on this task."""
-    found = [
-        row for score in scores for row in published.find_published(score.task, score.arm, plan.judge_is_faultless)
-    ]
+    found = [row for score in scores for row in published.find_beside(score, plan)]
     found += published.find_references(scores[0].task) if scores else []
     rows = [[r.method, r.shown, r.metric, r.statistic, f"{r.paper}, {r.table}", r.note] for r in dict.fromkeys(found)]
     return render_table(["in the papers", "value", "metric", "statistic", "paper, table", "note"], rows) if rows else ""

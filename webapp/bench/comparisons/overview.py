@@ -239,7 +239,7 @@ def build_overview(comparison: Comparison) -> ComparisonOverview:
 
 
 def _build_row(score: Score, plan: Plan, references: References) -> MethodRow:
-    found = published.find_published(score.task, score.arm, plan.judge_is_faultless)
+    found = published.find_beside(score, plan)
     texts = dict.fromkeys(f"{row.shown} ({row.paper})" for row in found)
     costs = [result.cost for result in score.results]
     known = [cost for cost in costs if cost is not None]
