@@ -22,7 +22,7 @@ from tests.webapp import fake_workers
 from tests.webapp.comparison_plans import copy_finished_plan, plan_of
 from tests.webapp.servers import embedded, have_ended, processes, wait_for
 from webapp.bench.experiments import overview
-from webapp.comparisons import experiment_results, foreground, pace
+from webapp.comparisons import experiment_results, foreground, judged_queries, pace
 from webapp.comparisons.arms import parse_arm
 from webapp.comparisons.plan import Plan
 from webapp.experiments import headless, loop
@@ -63,14 +63,14 @@ def test_the_bench_counts_the_queries_that_were_asked_and_says_what_was_overridd
     loop.answer(loop.find_waiting_request(row).pk, fake_workers.make_pick("1-2", "1-3"))
     page = admin_client.get(f"/bench/{row.public_id}/").content.decode()
     assert (
-        overview.build_overview(row).queries == experiment_results.count_queries(row) == 1
+        overview.build_overview(row).queries == judged_queries.count_queries(row) == 1
         and "quick settings, iterations 7<" in page
     )
 
 
 def test_the_papers_49_queries() -> None:
     def asked(kind: str, shown: int, result: Any) -> int:
-        return experiment_results.count_pairs(kind, {"candidates": ["1-1"] * shown}, result)
+        return judged_queries.count_pairs(kind, {"candidates": ["1-1"] * shown}, result)
 
     both, best = {"best": "1-1", "worst": "1-2"}, {"best": "1-1", "worst": None}
     assert 5 * asked("Judge", 6, both) + asked("Choose", 5, "1-1") == 49

@@ -121,7 +121,8 @@ def test_what_was_finished_elsewhere_is_not_trained_here(tmp_path: Path) -> None
     assert sorted(scores) == [301.5, 501.5]
     assert len(references) == 2 and experiment_results.read_references(plan, held) == references
     assert not [step for step in follow_ups.list_steps(plan) if not step.is_over(plan.find_experiments(), held)]
-    report.write_report(plan, tmp_path / "joined", held)
+    text = report.write_report(plan, tmp_path / "joined", held).read_text()
+    assert "| 1.000, 2.000 | 10.500 \u00b1 0.707 |" in text, "best moments of Human, too"
     assert csv_tables.read_reports(plan, [tmp_path / "joined"]).keys() == held.keys()
 
 
@@ -132,7 +133,7 @@ def test_references_of_another_plan_or_an_earlier_version_are_trained_here(tmp_p
     more = replace(plan, retrain=3)
     assert not [one for one in csv_tables.read_reports(more, [tmp_path]).values() if isinstance(one, ReferenceScores)]
     table = tmp_path / "references.csv"
-    table.write_text("\n".join(line.rpartition(",")[0] for line in table.read_text().splitlines()) + "\n")
+    table.write_text("\n".join(line.rsplit(",", 2)[0] for line in table.read_text().splitlines()) + "\n")
     held = csv_tables.read_reports(plan, [tmp_path])
     left = [step for step in follow_ups.list_steps(plan) if not step.is_over({}, held)]
     assert [step.cell for step in left] == [None, None], "the references alone"
@@ -153,14 +154,15 @@ def test_the_report_has_claims_scores_references_and_a_figure_each(tmp_path: Pat
     assert "![claim-1.svg](claim-1.svg)" in text and (tmp_path / "claim-1.svg").exists()
     # steps 3 and 7 are ICPL's retrainings: 301, 302 and 701, 702; Human is step 0, Sparse 1
     row = next(line for line in text.splitlines() if line.startswith("| ICPL | 3 x 2 | 2/2 |"))
-    assert row.startswith("| ICPL | 3 x 2 | 2/2 | 501.500 \u00b1 282.843 | 4.000 | 301.500, 701.500 | 22.000 |")
-    assert "| Human |  | 2/2 | 1.500 \u00b1 0.707 | -1.000 | 1.000, 2.000 |" in text
+    scores = "501.500 \u00b1 282.843 | 4.000 | 301.500, 701.500 | 10.500 \u00b1 0.000 | 22.000 |"
+    assert row.startswith(f"| ICPL | 3 x 2 | 2/2 | {scores}")
+    assert "| Human |  | 2/2 | 1.500 \u00b1 0.707 | -1.000 | 1.000, 2.000 | 10.500 \u00b1 0.707 |" in text
     assert "before any of its experiments had finished: ICPL > OpenLoop." in text
     with (tmp_path / "references.csv").open() as file:
         assert file.read().splitlines()[1].startswith("Cartpole,Human,2,1.5,1.0 2.0,")
     again = [one for one in csv_tables.read_reports(plan, [tmp_path]).values() if isinstance(one, Result)]
     here = experiment_results.read_results(plan)
-    assert sorted(one.retrained for one in again) == sorted(one.retrained for one in here)
+    assert sorted((one.retrained, one.peaks) for one in again) == sorted((one.retrained, one.peaks) for one in here)
 
 
 def test_contrasts_that_are_changed_later_say_so(tmp_path: Path) -> None:

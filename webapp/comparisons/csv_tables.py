@@ -23,7 +23,7 @@ SUMMARY = (
     *("task", "method", "label", "n", "fts", "mean_ts", "deviation_ts", "training_seconds", "gpu_seconds"),
     *("n_scores", "score", "alignment", "alignment_people"),
 )
-REFERENCES = ("task", "reward", "policies", "score", "each", "public_id")
+REFERENCES = ("task", "reward", "policies", "score", "each", "public_id", "each_rts")
 EXPERIMENTS = (
     *IDENTITY,
     "public_id",
@@ -50,9 +50,10 @@ EXPERIMENTS = (
     "score",
     "retrained",
     *("alignment", "alignment_by", "alignment_answers", "alignment_people", "alignment_people_answers"),
+    "retrained_rts",
 )
 ADDED_LATER = (
-    *("gpu_seconds", "ended_early", "offline_writer_answers", "score", "retrained"),
+    *("gpu_seconds", "ended_early", "offline_writer_answers", "score", "retrained", "retrained_rts"),
     *("alignment", "alignment_by", "alignment_answers", "alignment_people", "alignment_people_answers"),
 )
 """Columns that reports of earlier versions lack; their values are unknown."""
@@ -71,11 +72,14 @@ def write_tables(
     scores: Sequence[Score],
     references: Mapping[tuple[str, str], Any],
     ids: Mapping[tuple[str, str], uuid.UUID],
+    peaks: Mapping[tuple[str, str], Sequence[float]],
 ) -> None:
-    """Replace each file as a whole, so that a reader never finds half of it. `ids`: of the references' experiments."""
+    """Replace each file as a whole, so that a reader never finds half of it. `ids` and `peaks` (RTS): of the
+    references' experiments.
+    """
     if references:
         rows = [
-            (*one, len(each), sum(each) / len(each), " ".join(map(repr, each)), ids[one])
+            (*one, len(each), sum(each) / len(each), _join(each), ids[one], _join(peaks.get(one, ())))
             for one, each in references.items()
         ]
         _write_table(folder / READ_REFERENCES, REFERENCES, rows)
@@ -103,9 +107,17 @@ def _build_experiment_row(result: Result) -> tuple[Any, ...]:
     ended = result.finished_at and result.finished_at.isoformat()
     identity = (result.public_id, result.status, result.seed)
     details = (result.version, result.machine, result.code_diversity, result.film_diversity, result.gpu_seconds)
-    retrained = " ".join(map(repr, result.retrained))
-    last = (result.ended_early or None, result.offline_calls, result.score, retrained, *_list_ratings(result.alignment))
-    return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details, *last
+    again, peaks = _join(result.retrained), _join(result.peaks)
+    last = (result.ended_early or None, result.offline_calls, result.score, again, *_list_ratings(result.alignment))
+    return *_identify(result), *identity, result.ts, result.best, *rounds, *spent, ended, *details, *last, peaks
+
+
+def _join(values: Sequence[float]) -> str:
+    return " ".join(map(repr, values))
+
+
+def _split(text: str) -> tuple[float, ...]:
+    return tuple(map(float, text.split()))
 
 
 def _list_ratings(found: Alignment) -> tuple[Any, ...]:
@@ -219,13 +231,13 @@ def parse_report(plan: Plan, texts: Mapping[str, str], folder: str) -> Elsewhere
 
 def _parse_references(plan: Plan, texts: Mapping[str, str], folder: str) -> dict[uuid.UUID, ReferenceScores]:
     """Those of the plan, with as many policies as it has. Reports of earlier versions do not say which theirs are."""
-    rows = _parse_rows(texts, READ_REFERENCES, REFERENCES[:-1]) if READ_REFERENCES in texts else []
+    rows = _parse_rows(texts, READ_REFERENCES, REFERENCES[:-2]) if READ_REFERENCES in texts else []
     ours = {str(number): number for number in (plan.reference_id(*one) for one in plan.references)}
     found = {}
     for row in rows:
-        scores = tuple(map(float, row["each"].split()))
+        scores = _split(row["each"])
         if (number := ours.get(row.get("public_id", ""))) and len(scores) == plan.retrain:
-            found[number] = ReferenceScores(scores, folder)
+            found[number] = ReferenceScores(scores, folder, _split(row.get("each_rts", "")))
     return found
 
 
@@ -253,7 +265,8 @@ def _parse_result(cell: Cell, row: Row, rounds: tuple[Round, ...], folder: str, 
         offline_calls=int(written) if (written := row.get("offline_writer_answers", "")) else None,
         alignment=_parse_ratings(row),
         evaluated=evaluated,
-        retrained=tuple(map(float, row.get("retrained", "").split())) if evaluated else (),
+        retrained=_split(row.get("retrained", "")) if evaluated else (),
+        peaks=_split(row.get("retrained_rts", "")) if evaluated else (),
         finished_at=datetime.fromisoformat(row["finished_at"]) if row["finished_at"] else None,
         version=row["version"],
         machine=row["machine"],

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from statistics import mean, stdev
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count
 
 from webapp.comparisons.arms import Arm
+from webapp.comparisons.judged_queries import ANSWER_FIELDS, count_pairs, filter_judged
 from webapp.comparisons.plan import Plan
 from webapp.experiments.alignment import NONE, Alignment, read_alignments
 from webapp.experiments.job_kinds import TRAINING_KINDS
-from webapp.experiments.kinds import JUDGED_KINDS, KINDS
-from webapp.experiments.models import Candidate, Experiment, Job, Request, Run
+from webapp.experiments.models import Candidate, Experiment, Job, Run
 from webapp.experiments.pair_sessions import count_filmed
 from webapp.experiments.resource_use import Usage, read_usage
 
@@ -84,6 +84,8 @@ class Result:
     """Whether its score is that of policies without exploration (Plan.is_evaluated); else it is the TS."""
     retrained: tuple[float, ...] = ()
     """The score of each policy that was trained with the winner's reward and another seed; empty before that."""
+    peaks: tuple[float, ...] = ()
+    """The RTS of each of these: its best moment, not its end. Reports of earlier versions do not keep them."""
     alignment: Alignment = NONE
     """How far its policies do what the task says, where somebody rated their films."""
     sessions: tuple[Mapping[str, Any], ...] = ()
@@ -125,6 +127,8 @@ class ReferenceScores:
 
     scores: tuple[float, ...]
     folder: str
+    peaks: tuple[float, ...] = ()
+    """The RTS of each, as Result.peaks."""
 
 
 Elsewhere = Mapping[uuid.UUID, Result | ReferenceScores]
@@ -152,19 +156,22 @@ class Score:
     @property
     def score(self) -> float | None:
         """The mean of them."""
-        return mean(self.scores.values()) if self.scores else None
+        return _average_known(self.scores.values())
+
+    @property
+    def peaks(self) -> list[float]:
+        """By experiment, the mean of the best moments of its winner's retrainings."""
+        return [mean(r.peaks) for r in self.results if r.peaks]
 
     @property
     def alignment(self) -> float | None:
         """The mean of those that a vision model rated."""
-        rates = [r.alignment.rate for r in self.results if r.alignment.rate is not None]
-        return mean(rates) if rates else None
+        return _average_known(r.alignment.rate for r in self.results)
 
     @property
     def alignment_people(self) -> float | None:
         """The mean of those that people rated."""
-        rates = [r.alignment.people for r in self.results if r.alignment.people is not None]
-        return mean(rates) if rates else None
+        return _average_known(r.alignment.people for r in self.results)
 
     @property
     def ended_early(self) -> int:
@@ -178,7 +185,7 @@ class Score:
 
     @property
     def mean(self) -> float | None:
-        return mean(self.values) if self.values else None
+        return _average_known(self.values)
 
     @property
     def deviation(self) -> float | None:
@@ -189,6 +196,11 @@ class Score:
         """Mean of this field over the finished experiments; None where there are none or one value is unknown."""
         known = [value for result in self.results if (value := getattr(result, field)) is not None]
         return mean(known) if known and len(known) == len(self.results) else None
+
+
+def _average_known(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
 
 
 def group_scores(plan: Plan, found: Sequence[Result]) -> list[Score]:
@@ -214,7 +226,8 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
     rounds, usage, failed = _read_rounds(keys), read_usage(keys), _count_failed(keys)
     queries, gpu_seconds = _sum_queries(keys), _sum_gpu_seconds(keys)
     learned = {experiment: (tuple(held), _read_last_rewards(trace)) for experiment, held, trace in _read_sessions(keys)}
-    evaluated, aligned, filmed = read_evaluations(keys), read_alignments(list(rows)), count_filmed(keys)
+    evaluated, peaks = read_evaluations(keys), read_evaluations(keys, peaks=True)
+    aligned, filmed = read_alignments(list(rows)), count_filmed(keys)
     found = []
     for cell in plan.cells():
         number = plan.public_id(cell)
@@ -250,34 +263,41 @@ def read_results(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> list[Result]:
                 rewards=learned.get(row.pk, NOT_LEARNED)[1],
                 evaluated=plan.is_evaluated(cell),
                 retrained=evaluated.get(scored.pk, ()) if scored and plan.is_evaluated(cell) else (),
+                peaks=peaks.get(scored.pk, ()) if scored and plan.is_evaluated(cell) else (),
                 alignment=aligned.get(scored.public_id, NONE) if scored else NONE,
             )
             found.append(result)
     return found
 
 
-def read_references(plan: Plan, elsewhere: Elsewhere = NOWHERE) -> dict[tuple[str, str], tuple[float, ...]]:
-    """By task and reference, the score of each policy that has learned from that reward: here, else elsewhere."""
+def read_references(
+    plan: Plan, elsewhere: Elsewhere = NOWHERE, peaks: bool = False
+) -> dict[tuple[str, str], tuple[float, ...]]:
+    """By task and reference, the score, or RTS, of each policy that has learned from that reward: here, else elsewhere.
+    Without those of which nothing is known.
+    """
     rows = plan.find_experiments()
-    scores = read_evaluations([row.pk for row in rows.values()])
+    scores = read_evaluations([row.pk for row in rows.values()], peaks)
     found = {}
     for one in plan.references:
         row, there = rows.get(number := plan.reference_id(*one)), elsewhere.get(number)
-        if each := scores.get(row.pk) if row else None:
+        each = scores.get(row.pk) if row else None
+        if not each and isinstance(there, ReferenceScores):
+            each = there.peaks if peaks else there.scores
+        if each:
             found[one] = each
-        elif isinstance(there, ReferenceScores):
-            found[one] = there.scores
     return found
 
 
-def read_evaluations(experiments: Sequence[int]) -> dict[int, tuple[float, ...]]:
-    """By experiment, the scores of its final policies without exploration, where it has finished."""
+def read_evaluations(experiments: Sequence[int], peaks: bool = False) -> dict[int, tuple[float, ...]]:
+    """By experiment, the scores of its final policies without exploration, or their RTS, where it has finished."""
     rows = Candidate.objects.filter(iteration__experiment__in=experiments, status=Candidate.Status.TRAINED)
     rows = rows.filter(iteration__experiment__status=Experiment.Status.FINISHED).order_by("index")
     found: dict[int, tuple[float, ...]] = defaultdict(tuple)
-    for experiment, evaluation in rows.values_list("iteration__experiment", "evaluation"):
-        if (score := evaluation.get("score")) is not None:
-            found[experiment] += (score,)
+    for experiment, evaluation, rts in rows.values_list("iteration__experiment", "evaluation", "rts"):
+        value = rts if peaks else evaluation.get("score")
+        if value is not None and evaluation.get("score") is not None:
+            found[experiment] += (value,)
     return dict(found)
 
 
@@ -290,7 +310,7 @@ def _count_failed(experiments: Sequence[int]) -> dict[int, int]:
 def _sum_queries(experiments: Sequence[int]) -> Counter[int]:
     """By experiment, the pairwise comparisons that were asked of its judge, those of segments included."""
     queries: Counter[int] = Counter()
-    judged = _filter_judged().filter(experiment__in=experiments)
+    judged = filter_judged().filter(experiment__in=experiments)
     for experiment, kind, payload, result in judged.values_list("experiment", *ANSWER_FIELDS):
         queries[experiment] += count_pairs(kind, payload, result)
     for experiment, sessions, _ in _read_sessions(experiments):
@@ -373,24 +393,3 @@ def _build_rounds(scores: Mapping[int, Sequence[float | None]]) -> tuple[Round, 
             )
         )
     return tuple(found)
-
-
-ANSWER_FIELDS = ("kind", "payload", "result")
-
-
-def _filter_judged() -> QuerySet[Request]:
-    return Request.objects.filter(kind__in=JUDGED_KINDS, status=Request.Status.DONE)
-
-
-def count_queries(experiment: Experiment) -> int:
-    """Pairwise comparisons asked for, as the ICPL paper counts them."""
-    asked = _filter_judged().filter(experiment=experiment).values_list(*ANSWER_FIELDS)
-    return sum(count_pairs(*judged) for judged in asked)
-
-
-def count_pairs(kind: str, payload: Mapping[str, Any], result: Any) -> int:
-    """Best of m, then worst of the rest, are 2m - 3; a choice among m, or of the best alone, is m - 1. A lost result
-    counts as none.
-    """
-    judgement = KINDS[kind].judgement
-    return judgement.count_pairs(payload, result) if judgement and result is not None else 0

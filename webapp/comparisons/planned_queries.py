@@ -7,7 +7,7 @@ from llm.methods import get_method as find_method
 from llm.records import make_payload, result_to_json
 from llm.repetition_check import list_asked
 from webapp.comparisons.arms import Arm
-from webapp.comparisons.experiment_results import count_pairs
+from webapp.comparisons.judged_queries import count_pairs
 from webapp.experiments import loop
 from webapp.experiments.kinds import train
 from webapp.experiments.models import Experiment

@@ -104,13 +104,15 @@ def write_report(
     results = add_details(experiment_results.read_results(plan, elsewhere))
     scores = experiment_results.group_scores(plan, results)
     references = experiment_results.read_references(plan, elsewhere)
+    peaks = experiment_results.read_references(plan, elsewhere, peaks=True)
     aligned = alignments.read_references(plan)
-    csv_tables.write_tables(folder, results, scores, references, {one: plan.reference_id(*one) for one in references})
+    ids = {one: plan.reference_id(*one) for one in references}
+    csv_tables.write_tables(folder, results, scores, references, ids, peaks)
     evidence = findings.collect_evidence(plan, scores, references, find_unread(plan))
     drawn = {task: report_figures.build_charts(task, scores, references, aligned) for task in plan.tasks}
     pictures = {task: report_figures.write_figures(charts, folder) for task, charts in drawn.items()}
     pictures[""] = report_figures.write_figures(report_figures.build_evidence_charts(plan, evidence), folder)
-    text = render_markdown(plan, results, scores, pictures, references, evidence, versions, aligned)
+    text = render_markdown(plan, results, scores, pictures, references, evidence, versions, aligned, peaks)
     path = folder / "report.md"
     csv_tables.replace_file(path, text)
     return path
@@ -128,6 +130,7 @@ def render_markdown(
     evidence: Evidence | None = None,
     versions: Sequence[plan_record.Version] = (),
     aligned: alignments.Aligned = alignments.NOBODY,
+    peaks: References = NO_REFERENCES,
 ) -> str:
     """The whole report as one text."""
     media = list(dict.fromkeys(get_medium(task) for task in plan.tasks))
@@ -148,7 +151,7 @@ def render_markdown(
     ]
     for task in plan.tasks:
         own = [score for score in scores if score.task == task]
-        parts += [f"## {task}", _build_scores_table(own, plan, references), build_costs_table(own)]
+        parts += [f"## {task}", _build_scores_table(own, plan, references, peaks), build_costs_table(own)]
         if costs := build_printed_costs_table(own):
             parts.append(costs)
         if learned := _build_learning_table(own):
@@ -251,7 +254,7 @@ def _describe_settings(plan: Plan) -> str:
     return f"Judge: {judge}.{preset}{written}{others}{words} Seeds from {plan.seed}."
 
 
-def _build_scores_table(scores: Sequence[Score], plan: Plan, references: References) -> str:
+def _build_scores_table(scores: Sequence[Score], plan: Plan, references: References, peaks: References) -> str:
     """A line for each arm, then the references: as they were trained here, or as the papers print them."""
     rows, evaluated = [], bool(plan.retrain) and bool(scores) and get_medium(scores[0].task).filmed
     for score in scores:
@@ -264,28 +267,32 @@ def _build_scores_table(scores: Sequence[Score], plan: Plan, references: Referen
         count = f"{len(score.values)}/{plan.experiments}"
         if score.ended_early:
             count += f" ({score.ended_early} ended early)"
-        held = _format_scores(list(score.scores.values()), score.task, references) if evaluated else []
+        own = list(score.scores.values())
+        held = _format_scores(own, score.task, references, score.peaks) if evaluated else []
         rows.append([score.arm.label, shape, count, *held, *numbers, values, _format_published(printed)])
     for name in REFERENCES if scores else ():
         task = scores[0].task
         printed = [row for row in published.find_references(task) if row.method == name]
-        own = list(references.get((task, name), ()))
-        held = _format_scores(own, task, references) if evaluated else []
+        own, best = (list(held.get((task, name), ())) for held in (references, peaks))
+        held = _format_scores(own, task, references, best) if evaluated else []
         if evaluated or printed:
             count = f"{len(own)}/{plan.retrain}" if evaluated else ""
             rows.append([name, "", count, *held, *[""] * 4, _format_published(printed)])
-    middle = ["score", "normalised", "each score"] if evaluated else []
+    middle = ["score", "normalised", "each score", "best moment"] if evaluated else []
     head = ["method", "candidates", "n", *middle, "FTS", "mean TS", "best of any", "each TS", "published"]
     return render_table(head, rows)
 
 
-def _format_scores(values: Sequence[float], task: str, references: References) -> list[str]:
-    """Mean with deviation, the same normalised, each one."""
+def _format_scores(values: Sequence[float], task: str, references: References, peaks: Sequence[float]) -> list[str]:
+    """Mean with deviation, the same normalised, each one; the mean of the best moments with deviation."""
     if not values:
-        return ["-", "-", "-"]
-    mean, deviation = fmean(values), stdev(values) if len(values) > 1 else None
-    normalised = findings.normalise(mean, task, references)
-    return [format_spread(mean, deviation), format_number(normalised), ", ".join(map(format_number, values))]
+        return ["-"] * 4
+    normalised = format_number(findings.normalise(fmean(values), task, references))
+    return [_format_mean(values), normalised, ", ".join(map(format_number, values)), _format_mean(peaks)]
+
+
+def _format_mean(values: Sequence[float]) -> str:
+    return format_spread(fmean(values), stdev(values) if len(values) > 1 else None) if values else "-"
 
 
 def _format_published(rows: Iterable[published.Published]) -> str:

@@ -19,7 +19,7 @@ from webapp.bench.experiments.prompt_versions import PromptSpan, describe_task_r
 from webapp.bench.experiments.retrainings import RetrainingTable, read_retrainings
 from webapp.bench.experiments.reused_trainings import read_reused_trainings
 from webapp.bench.experiments.round_cards import Card, Round, read_rounds
-from webapp.comparisons import experiment_results
+from webapp.comparisons import judged_queries
 from webapp.experiments import figures, held_up, progress, revisions, upgrades
 from webapp.experiments.candidates import describe_ties, group_tied
 from webapp.experiments.job_kinds import list_kinds
@@ -230,7 +230,7 @@ def build_overview(experiment: Experiment) -> ExperimentOverview:
         queued_before=_count_queued_before(jobs),
         time=time,
         usage=sum_usage([experiment.pk]),
-        queries=experiment_results.count_queries(experiment) if experiment.judge_info.asks_people else 0,
+        queries=judged_queries.count_queries(experiment) if experiment.judge_info.asks_people else 0,
         progress=progress.read_progress(experiment),
         voted=panels.count_voted(experiment),
         pairs_answered=pairs.count_given(experiment),
