@@ -137,6 +137,8 @@ class Method:
     """Whether by its definition the model, or the search, sees values of the hidden metric, and no judge is asked."""
     asks_judge: bool = True
     """Whether it asks a judge, who may be a person. Methods that use the metric never do."""
+    hears_judge: bool = True
+    """Whether later rounds go by what its judge said of earlier ones; without it the judge finds winners alone."""
     chooses: bool = True
     """Whether its judge, after several rounds, is asked for the best of the rounds' bests."""
     compares: bool = False

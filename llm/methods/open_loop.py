@@ -37,5 +37,6 @@ METHODS = (
         open_loop,
         reasoning=True,
         rounds_on=ROUNDS_WITH_PEOPLE,
+        hears_judge=False,
     ),
 )

@@ -125,6 +125,14 @@ def test_nobody_writes_in_arms_that_learn_from_pairs():
     assert "writer" not in [caution.name for caution in preflight.list_cautions(study, "https://prefine.example.org")]
 
 
+def test_a_method_that_hears_nobody_and_trains_on_from_what_people_liked_is_named():
+    study = rows.study(status="draft")
+    for method, start, said in (("open_loop", "best_short", 1), ("open_loop", "random", 0), ("icpl", "best_short", 0)):
+        study.arms.update(method=method, n=2, training_start=start)
+        names = [caution.name for caution in preflight.list_cautions(study, "https://prefine.example.org")]
+        assert names.count("starts") == said
+
+
 @pytest.mark.parametrize(
     ("address", "names"),
     [

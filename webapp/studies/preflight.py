@@ -8,9 +8,11 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from llm.methods import METHODS
 from llm.records import format_canonical
 from llm.repetition_check import find_equal_flows
 from webapp.experiments import loop
+from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.problems import lookup
 from webapp.studies.assigning import PLAN
 from webapp.studies.models import Arm, Outcome, Study
@@ -39,7 +41,7 @@ def list_cautions(study: Study, address: str) -> list[Caution]:
         return []
     arms = [Caution("arms", text) for text in describe_equal_arms(study)]
     texts = [*_check_codes(study), *_check_practice(study), *_check_languages(study)]
-    return [*_check_writer(study), *_check_address(address), *arms, *texts]
+    return [*_check_writer(study), *_check_address(address), *arms, *_check_starts(study), *texts]
 
 
 def find_unconfirmed(study: Study, address: str, confirmed: Collection[str]) -> list[str]:
@@ -130,6 +132,20 @@ def _check_writer(study: Study) -> Iterator[Caution]:
         where = "every arm" if len(arms) == study.arms.count() else f"arm {', '.join(arms)}"
         text = f"In {where} the offline writer writes the rewards: a built-in program, not a language model."
         yield Caution("writer", text)
+
+
+def _check_starts(study: Study) -> Iterator[Caution]:
+    """Arms whose rounds know nothing of a judge by definition, and train on from what the judge liked."""
+    starts = (TrainingStart.BEST, TrainingStart.BEST_SHORT)
+    for arm in study.arms.filter(training_start__in=starts).order_by("position"):
+        method = METHODS.get(arm.method)
+        if method and not method.hears_judge and arm.rounds > 1:
+            yield Caution(
+                "starts",
+                f"In arm {arm.name} each round trains on from the policy that people liked best in the round before: "
+                f"their choices reach it, though not its prompts. {method.title} as published has nothing from them. "
+                "For that, let all arms train from random weights, or from a policy that stays up.",
+            )
 
 
 def _check_address(address: str) -> Iterator[Caution]:

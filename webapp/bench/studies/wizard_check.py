@@ -18,7 +18,11 @@ from webapp.studies import duration, opening, pilots, preflight, sample_size
 from webapp.studies.duration import ArmEstimate
 from webapp.studies.models import Study
 
-STEP_OF_CAUTION = {"writer": "compare", "arms": "compare", "codes": "people", "practice": "texts", "languages": "texts"}
+STEP_OF_CAUTION = {
+    **dict.fromkeys(("writer", "arms", "starts"), "compare"),
+    "codes": "people",
+    **dict.fromkeys(("practice", "languages"), "texts"),
+}
 """Where a caution is mended; the others are no matter of the study."""
 REMEMBERED_VOTES = 200
 PEOPLE = 10
