@@ -145,6 +145,8 @@ class Method:
     """Whether its judge is also asked which of two is better."""
     looks: Callable[[Mapping[str, Any]], bool] = lambda options: False
     """Whether, with these options, a vision model is shown the clips of each round."""
+    trains_on: Callable[[Mapping[str, Any]], bool] = lambda options: False
+    """Whether, with these options, a round's policies go on from the best policy of the round before."""
     seeing: Mapping[str, Value] = field(default_factory=dict)
     """Values that replace the options' defaults where a vision model is named."""
     judged_by_model: Mapping[str, Value] = field(default_factory=dict)

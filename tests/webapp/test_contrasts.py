@@ -184,6 +184,17 @@ def test_without_retrainings_own_contrasts_are_tested_by_ts_where_tasks_can_be_p
     assert UNTESTED not in list_warnings(contrast_plan(own, tasks=tasks)) + list_warnings(plan)
 
 
+def test_policies_that_go_on_from_round_to_round_are_named_beside_others() -> None:
+    def said(*methods: str) -> list[str]:
+        return [
+            words for words in list_warnings(contrast_plan(methods=methods)) if "go on from round to round" in words
+        ]
+
+    (words,) = said("icpl:k=3", "rda:k=3")
+    assert words.startswith("The policies of RDA go on")
+    assert not said("rda:k=3", "rda_scored:k=3") and not said("icpl:k=3", "rda:k=3,warm_start=false")
+
+
 def test_power_says_what_a_plan_can_see() -> None:
     said = findings.describe_power(15, 1, 0.4, "m/s")
     assert said.startswith("With 15 pairs: 0.31 (m/s) in eight of ten cases")

@@ -1,11 +1,12 @@
 """What to know before a plan starts: arms that ask for exactly the same, such as ICPL and OpenLoop in a single round,
-and teachers that see little.
+teachers that see little, trainings that are not equally long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llm.methods import get_method as find_method
 from llm.records import Problem
 from llm.repetition_check import find_equal_flows
 from webapp.comparisons.arms import Arm
@@ -19,11 +20,25 @@ UNTESTED = (
 )
 
 
+TRAINED_ON = (
+    "The policies of {} go on from round to round, those of the other methods begin again: by TS they have learned "
+    "from more samples with as many candidates. Scores are of a winner's reward, trained from random weights."
+)
+
+
 def list_warnings(plan: Plan) -> list[str]:
     """All of them. Raises ValueError for a task that is gone."""
     teachers = (warn_of_teacher(task, arm.method, arm.settings) for task in plan.tasks for arm in plan.arms)
     untested = [UNTESTED] if plan.asks_own and not plan.tests_contrasts else []
-    return [*describe_equal_arms(plan), *filter(None, dict.fromkeys(teachers)), *untested]
+    return [*describe_equal_arms(plan), *filter(None, dict.fromkeys(teachers)), *_describe_trained_on(plan), *untested]
+
+
+def _describe_trained_on(plan: Plan) -> list[str]:
+    """A warning where some arms' trainings go on from earlier ones and others' do not."""
+    trained = [arm.label for arm in plan.arms if arm.rounds > 1 and find_method(arm.method).trains_on(arm.settings)]
+    if not trained or len(trained) == len(plan.arms):
+        return []
+    return [TRAINED_ON.format(", ".join(trained))]
 
 
 def describe_equal_arms(plan: Plan) -> list[str]:

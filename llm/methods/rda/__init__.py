@@ -223,6 +223,13 @@ def score(outcome: Outcome) -> float:
 
 
 _WARM = Option("warm_start", True, "Training goes on from the best policy of the iteration before.")
+
+
+def starts_warm(options: Mapping[str, Any]) -> bool:
+    """Whether the option says so."""
+    return bool(options.get(_WARM.name, _WARM.default))
+
+
 _SUCCESS = Option(
     "success",
     True,
@@ -253,6 +260,7 @@ METHODS = (
             _SUCCESS,
         ),
         asks_judge=False,
+        trains_on=starts_warm,
         looks=lambda options: options.get("analyst") == "frames",
         seeing={"analyst": "frames"},
         revision=2,
@@ -265,6 +273,7 @@ METHODS = (
         k=4,
         least_k=1,
         options=(_WARM, _REVISE, Option("reasons", True, "Show the model what a person wrote about the picks.")),
+        trains_on=starts_warm,
     ),
     Method(
         "rda_scored",
@@ -274,6 +283,7 @@ METHODS = (
         k=4,
         least_k=1,
         options=(_WARM, _SUCCESS),
+        trains_on=starts_warm,
         uses_metric=True,
     ),
 )
