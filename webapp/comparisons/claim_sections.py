@@ -14,9 +14,9 @@ metric over {episodes} whole episodes of each final policy's mean actions, mean 
 winner by one training, which favours a lucky seed; RTS and TS carry that luck and stand beside the score. Human and
 Sparse were trained here in the same way: by the task's human-written reward, and by its hidden metric itself, where it
 counts. Normalised: (score - Sparse) / |Human - Sparse|. Best moment: the mean RTS of the same trainings, the highest
-that the metric was in each, where the score is of their end. The RF-Agent paper prints the best checkpoint of five such
-trainings: compare its numbers with this column. All of them begin with random weights, also where the winner's own
-training went on from an earlier policy (RDA)."""
+that the metric was in each while its policy explored; the score is of the end, without exploration, and so may be
+higher. The RF-Agent paper prints the best checkpoint of five such trainings: compare its numbers with this column. All
+of them begin with random weights, also where the winner's own training went on from an earlier policy (RDA)."""
 TEST_TEXT = """\
 Each contrast was tested once, over all pairs of experiments with the same task and seed: a two-sided sign-flip
 permutation test, with Holm's correction for {count}. Intervals are percentiles of SciPy's bootstrap, stratified by
