@@ -15,7 +15,8 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.compared import read_table, spread
+from benchmarks.compared import spread
+from benchmarks.kept import read_table
 from webapp.base.charts import Chart, Series, to_svg
 from webapp.base.statistics.group_tests import summarize_mean
 

@@ -23,7 +23,7 @@ from trainer.process import ROOT
 
 PEERS = ("gymnasium", "envpool", "stable-baselines3", "rsl-rl-lib", "skrl")
 """Libraries to compare with where they are installed."""
-HELPERS = {"adapters", "batch", "command", "machine", "published", "rsl_worlds", "simulated", "skrl_worlds"}
+HELPERS = {"adapters", "batch", "command", "kept", "machine", "published", "rsl_worlds", "simulated", "skrl_worlds"}
 USUAL = ("stepping", "training", "lockstep", "filming")
 TASKWISE = {
     "stepping",

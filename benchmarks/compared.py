@@ -9,17 +9,16 @@ seeds (95%), not corrected for how many there are. Published scores: docs/publis
 from __future__ import annotations
 
 import argparse
-import csv
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
+from benchmarks.kept import KEPT, read_table
 from benchmarks.published import read_rows
 from webapp.base.statistics.group_tests import summarize_mean
 
-KEPT = Path(__file__).resolve().parents[1] / "docs" / "comparisons"
 USUAL = ("cartpole", "ant", "quadcopter")
 OPEN_LOOP = "OpenLoop"
 """The method without feedback, which the others are set against."""
@@ -75,12 +74,6 @@ def read_methods(folder: Path) -> tuple[str, list[Method]]:
     for row in read_table(folder / "rounds.csv"):
         found[row["label"]].rounds[int(row["experiment"])].append(float(row["best_rts"]))
     return task, list(found.values())
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file."""
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def read_printed(task: str) -> dict[str, list[str]]:

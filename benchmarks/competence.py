@@ -25,7 +25,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 
-from benchmarks.compared import read_table, spread
+from benchmarks.compared import spread
+from benchmarks.kept import read_table
 from benchmarks.machine import machine
 from benchmarks.published import references
 from benchmarks.shared_experience import count_processor_seconds

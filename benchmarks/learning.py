@@ -11,7 +11,6 @@ seeds (95%).
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import os
@@ -25,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.compared import subtract
+from benchmarks.kept import read_table, write_table
 from benchmarks.machine import machine
 
 METHODS = ("icpl", "open_loop")
@@ -114,20 +114,19 @@ def score(trial: Trial) -> float:
 
 def save_trials(path: Path, trials: list[Trial]) -> None:
     """A line for each round."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for one in trials:
-            rounds = enumerate(zip(one.best, one.mean, strict=True), 1)
-            writer.writerows((one.method, one.seed, n, best, mean, one.seconds) for n, (best, mean) in rounds)
+    rows = (
+        (one.method, one.seed, n, best, mean, one.seconds)
+        for one in trials
+        for n, (best, mean) in enumerate(zip(one.best, one.mean, strict=True), 1)
+    )
+    write_table(path, COLUMNS, rows)
 
 
 def read_trials(path: Path) -> list[Trial]:
     """The experiments of such a file."""
     found: dict[tuple[str, int], list[dict[str, str]]] = {}
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            found.setdefault((row["method"], int(row["seed"])), []).append(row)
+    for row in read_table(path):
+        found.setdefault((row["method"], int(row["seed"])), []).append(row)
     trials = []
     for (method, seed), rows in found.items():
         best, mean = (tuple(float(row[name]) for row in rows) for name in ("best", "mean"))

@@ -14,14 +14,14 @@ quick settings for SAC, those of Cartpole stand in for them, for as many samples
 from __future__ import annotations
 
 import argparse
-import csv
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from benchmarks import learning
-from benchmarks.compared import KEPT, subtract
+from benchmarks.compared import subtract
+from benchmarks.kept import KEPT, read_table, write_table
 from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
@@ -204,23 +204,22 @@ def save_rows(path: Path, task: str, rows: Sequence[Row]) -> None:
     stored = read_tables(path) if path.exists() else {}
     ours = {(row.name, row.queries, row.source) for row in rows}
     others = [row for row in stored.get(task, []) if (row.name, row.queries, row.source) not in ours]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for name, of_task in (stored | {task: [*others, *rows]}).items():
-            for row in sorted(of_task, key=order_row):
-                for seed, one in row.policies.items():
-                    writer.writerow((name, row.name, row.source, row.queries, seed, one.rts, one.final, one.right))
+    lines = (
+        (name, row.name, row.source, row.queries, seed, one.rts, one.final, one.right)
+        for name, of_task in (stored | {task: [*others, *rows]}).items()
+        for row in sorted(of_task, key=order_row)
+        for seed, one in row.policies.items()
+    )
+    write_table(path, COLUMNS, lines)
 
 
 def read_tables(path: Path) -> dict[str, list[Row]]:
     """The rows of such a file by task, the references and ICPL first."""
     found: dict[tuple[str, str, str, int | None], dict[int, Policy]] = {}
-    with path.open(newline="") as file:
-        for line in csv.DictReader(file):
-            key = (line["task"], line["learns"], line["source"], int(line["queries"]) if line["queries"] else None)
-            figures = (float(line[name]) if line[name] else None for name in ("rts", "final", "right"))
-            found.setdefault(key, {})[int(line["seed"])] = Policy(*figures)
+    for line in read_table(path):
+        key = (line["task"], line["learns"], line["source"], int(line["queries"]) if line["queries"] else None)
+        figures = (float(line[name]) if line[name] else None for name in ("rts", "final", "right"))
+        found.setdefault(key, {})[int(line["seed"])] = Policy(*figures)
     tables: dict[str, list[Row]] = {}
     for (task, name, source, queries), policies in found.items():
         tables.setdefault(task, []).append(Row(name, queries, source, policies))

@@ -12,7 +12,8 @@ import argparse
 from collections import defaultdict
 from pathlib import Path
 
-from benchmarks.compared import KEPT, read_table, spread, subtract
+from benchmarks.compared import spread, subtract
+from benchmarks.kept import KEPT, read_table
 
 Runs = dict[str, dict[int, float]]
 """Arm -> seed -> value."""

@@ -12,7 +12,6 @@ seeds (95%).
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 import resource
 import statistics
@@ -22,7 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.compared import read_table, spread, subtract
+from benchmarks.compared import spread, subtract
+from benchmarks.kept import read_table, write_table
 from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
@@ -126,12 +126,11 @@ def average_parts(table: list[dict[str, str]], column: str) -> list[float]:
 
 def write(path: Path, runs: Sequence[Run]) -> None:
     """A line for each point of each curve."""
-    with path.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(COLUMNS)
-        for run in runs:
-            head = (run.task, run.k, int(run.shared), run.seed, run.samples, round(run.processor, 1))
-            rows.writerows((*head, round(run.of_all, 2), part, f"{value:.4g}") for part, value in enumerate(run.metric))
+    rows: list[tuple[object, ...]] = []
+    for run in runs:
+        head = (run.task, run.k, int(run.shared), run.seed, run.samples, round(run.processor, 1))
+        rows += [(*head, round(run.of_all, 2), part, f"{value:.4g}") for part, value in enumerate(run.metric)]
+    write_table(path, COLUMNS, rows)
 
 
 def read(path: Path) -> list[Run]:

@@ -1,10 +1,13 @@
-"""A real experiment as a participant sees it: `python -m benchmarks.sheets --folder F [--task Humanoid] [--rounds 3]`.
+"""A real experiment as a participant sees it: when its clips come, and what its candidates reach.
+
+    python -m benchmarks.sheets --folder F [--task Humanoid] [--rounds 3] [--start best_short] [--save FILE]
+    python -m benchmarks.sheets --read docs/comparisons/sheets.csv
 
 A real supervisor, and a study as the site proposes it: ICPL, K=6, quick, trainings that start from the last round's
 best. The one participant's browser is a program, which picks by the hidden metric, so that nobody's taste decides what
 is seen. Printed: what the page says and shows while it waits, when each round's clips came, and each candidate's
 figures. The folder gets the site's data and, for each round, a sheet: a row per candidate in the table's order, six
-stills spread over the whole of its clip.
+stills spread over the whole of its clip. --save adds a line for each candidate to a file, with the times of its round.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +26,7 @@ from typing import Any
 
 import imageio_ffmpeg
 
+from benchmarks.kept import add_options, read_records, write_records
 from benchmarks.machine import machine
 from benchmarks.round import Browser, prefine
 from trainer.candidate import EPISODE_LENGTH
@@ -59,15 +64,40 @@ class Wait:
         self.said = said
 
 
-def begin(browser: Browser, task: str, rounds: int) -> Any:
+@dataclass(frozen=True)
+class Row:
+    """A candidate, and when its round's clips came, in seconds as in Wait."""
+
+    task: str
+    start: str
+    round: int
+    first: float | None
+    at_10: float | None
+    at_30: float | None
+    ready: float
+    training: float
+    """The training of the round alone."""
+    candidate: str
+    best: float | None = None
+    """The highest metric of an interval; None where the training failed."""
+    last: float | None = None
+    """The metric of the last interval."""
+    steps: float | None = None
+    """Of an episode, in the last tenth."""
+    falls: int | None = None
+    """In the candidate's clip."""
+    picked: str = ""
+    """Best, worst, or why the training failed."""
+
+
+def begin(browser: Browser, task: str, rounds: int, start: str) -> Any:
     """A new study with one participant who has consented and read the instruction."""
-    from webapp.experiments.models.loop_settings import TrainingStart
     from webapp.studies import enrolment
     from webapp.studies.models import Arm, Study
 
     texts = {"title": "A real experiment", "consent_text": "Please look at robots.", "contact": "nobody"}
     study = Study.objects.create(**texts, demonstration=True, status=Study.Status.OPEN)
-    Arm.objects.create(study=study, task=task, k=6, n=rounds, training_start=TrainingStart.BEST_SHORT)
+    Arm.objects.create(study=study, task=task, k=6, n=rounds, training_start=start)
     person = enrolment.create_participant(study)
     link = person.get_absolute_url()
     _, page = browser.send(browser.get(link)[1], f"{link}consent/", agree="yes")
@@ -124,31 +154,75 @@ def write_sheet(clips: list[Path], seconds: float, path: Path) -> None:
     subprocess.run([imageio_ffmpeg.get_ffmpeg_exe(), "-loglevel", "error", *inputs, *arguments], check=True)
 
 
-def describe_candidates(iteration: Any, seconds: float) -> list[str]:
-    """A row of figures for each candidate of a round."""
+def list_rows(experiment: Any, waits: list[Wait], seconds: float) -> Iterator[Row]:
+    """All candidates, round by round."""
     from simulation.rollout import read_rollout
     from webapp.base.store import store
     from webapp.experiments import run_folder
     from webapp.experiments.kinds.train import find_training
 
-    rows = []
-    for candidate in iteration.candidates.order_by("index"):
-        if candidate.status != "trained":
-            rows.append(f"| {candidate.key} | failed: {candidate.reason} | | | | |")
-            continue
-        place = find_training(iteration.experiment, candidate.key)
-        assert place is not None
-        with store.as_file(run_folder.get_rollout_key(*place)) as file:
-            rollout = read_rollout(file)
-        filmed = slice(1, round(seconds / rollout.control_dt))
-        falls = int((rollout.restart if rollout.fell is None else rollout.fell)[filmed].sum())
-        picked = {iteration.best_id: "best", iteration.worst_id: "worst"}.get(candidate.pk, "")
-        scores = " | ".join(
-            "-" if score is None else f"{score:.2f}" for score in (candidate.rts, candidate.final_score)
-        )
-        steps = candidate.trace[EPISODE_LENGTH]["samples"][-1]
-        rows.append(f"| {candidate.key} | {scores} | {steps:.0f} | {falls} | {picked} |")
-    return rows
+    rounds = experiment.iterations.filter(aside=False).order_by("number")
+    trainings = experiment.requests.filter(kind="Train", run__isnull=False).order_by("step")
+    for iteration, wait, training in zip(rounds, waits, trainings, strict=True):
+        times = {
+            "first": min(wait.first_seen.values(), default=None),
+            "at_10": wait.all_seen.get(10),
+            "at_30": wait.all_seen.get(30),
+            "ready": wait.ready,
+            "training": training.run.seconds,
+        }
+        head: dict[str, Any] = {name: None if each is None else round(each, 1) for name, each in times.items()}
+        head |= {"task": experiment.task, "start": experiment.training_start, "round": iteration.number}
+        for candidate in iteration.candidates.order_by("index"):
+            if candidate.status != "trained":
+                yield Row(**head, candidate=candidate.key, picked=f"failed: {candidate.reason}")
+                continue
+            place = find_training(iteration.experiment, candidate.key)
+            assert place is not None
+            with store.as_file(run_folder.get_rollout_key(*place)) as file:
+                rollout = read_rollout(file)
+            filmed = slice(1, round(seconds / rollout.control_dt))
+            yield Row(
+                **head,
+                candidate=candidate.key,
+                best=round(candidate.rts, 4),
+                last=round(candidate.final_score, 4),
+                steps=round(candidate.trace[EPISODE_LENGTH]["samples"][-1], 2),
+                falls=int((rollout.restart if rollout.fell is None else rollout.fell)[filmed].sum()),
+                picked={iteration.best_id: "best", iteration.worst_id: "worst"}.get(candidate.pk, ""),
+            )
+
+
+def render(rows: Sequence[Row]) -> str:
+    """The tables of each experiment."""
+    experiments = dict.fromkeys((row.task, row.start) for row in rows)
+    return "\n\n".join(render_experiment([row for row in rows if (row.task, row.start) == one]) for one in experiments)
+
+
+def render_experiment(rows: Sequence[Row]) -> str:
+    """A table of rounds, and one of candidates."""
+    lines = [
+        f"### {rows[0].task}, start {rows[0].start}",
+        "",
+        "| round | first early clip | all at 10% | all at 30% | all videos play | training alone | best intervals |",
+        "|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for number in dict.fromkeys(row.round for row in rows):
+        own = [row for row in rows if row.round == number]
+        times = [own[0].first, own[0].at_10, own[0].at_30, own[0].ready, own[0].training]
+        bests = [row.best for row in own if row.best is not None] or [float("nan")]
+        cells = " | ".join("-" if each is None else f"{each:.0f} s" for each in times)
+        lines.append(f"| {number} | {cells} | {min(bests):.2f} to {max(bests):.2f} |")
+    lines += [
+        "",
+        "| candidate | metric, best interval | last interval | steps of an episode | falls in the clip | picked |",
+    ]
+    lines.append("|---|---:|---:|---:|---:|---|")
+    for row in rows:
+        figures = zip((row.best, row.last, row.steps, row.falls), (".2f", ".2f", ".0f", ""), strict=True)
+        cells = " | ".join("-" if value is None else format(value, form) for value, form in figures)
+        lines.append(f"| {row.candidate} | {cells} | {row.picked} |")
+    return "\n".join(lines)
 
 
 def write_sheets(experiment: Any, seconds: float, folder: Path) -> None:
@@ -163,33 +237,26 @@ def write_sheets(experiment: Any, seconds: float, folder: Path) -> None:
             write_sheet(clips, seconds, folder / f"round-{iteration.number}.jpg")
 
 
-def report(experiment: Any, waits: list[Wait], seconds: float) -> None:
-    """Print the tables."""
-    print(f"{experiment.task}, {experiment.preset}, K={experiment.k}, from {experiment.get_training_start_display()}\n")
-    print(f"{machine()}\n")
-    print("| round | first early clip | all at 10% | all at 30% | all videos play | training alone |")
-    print("|---:|---:|---:|---:|---:|---:|")
-    rounds = list(experiment.iterations.filter(aside=False).order_by("number"))
-    trainings = experiment.requests.filter(kind="Train", run__isnull=False).order_by("step")
-    for iteration, wait, training in zip(rounds, waits, trainings, strict=True):
-        first = min(wait.first_seen.values(), default=None)
-        times = (first, wait.all_seen.get(10), wait.all_seen.get(30), wait.ready, training.run.seconds)
-        cells = " | ".join("-" if each is None else f"{each:.0f} s" for each in times)
-        print(f"| {iteration.number} | {cells} |")
-    print("\n| candidate | metric, best interval | last interval | steps of an episode | falls in the clip | picked |")
-    print("|---|---:|---:|---:|---:|---|")
-    for iteration in rounds:
-        print("\n".join(describe_candidates(iteration, seconds)))
-
-
 def main() -> None:
     """Run the experiment, print the tables, write the sheets."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sheets", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, help="a new one, for the site's data and the sheets")
     parser.add_argument("--task", default="Humanoid")
     parser.add_argument("--rounds", type=int, default=3)
-    arguments = parser.parse_args()
-    data = arguments.folder.resolve() / "data"
+    parser.add_argument("--start", default="best_short", help="what a round's trainings start from (%(default)s)")
+    add_options(parser)
+    options = parser.parse_args()
+    if options.read:
+        print(render(read_records(options.read, Row)))
+    elif options.folder:
+        run(options)
+    else:
+        parser.error("give --folder or --read")
+
+
+def run(options: argparse.Namespace) -> None:
+    """The experiment itself."""
+    data = options.folder.resolve() / "data"
     data.mkdir(parents=True)
     with prefine(data) as site:
         os.environ |= {"PREFINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings"}
@@ -197,11 +264,13 @@ def main() -> None:
 
         django.setup()
         browser = Browser(site)
-        person = begin(browser, arguments.task, arguments.rounds)
+        person = begin(browser, options.task, options.rounds, options.start)
         waits = watch(browser, person)
         experiment, seconds = person.experiment, person.experiment.task_info.clip_seconds
-        report(experiment, waits, seconds)
-        write_sheets(experiment, seconds, arguments.folder)
+        rows = [*list_rows(experiment, waits, seconds)]
+        print(f"{experiment.preset}, K={experiment.k}; {machine()}\n\n{render(rows)}")
+        write_records(options.save, [*read_records(options.save, Row), *rows])
+        write_sheets(experiment, seconds, options.folder)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.compared import KEPT, read_table
+from benchmarks.kept import KEPT, read_table
 from webapp.base.statistics.proportions import clopper_pearson
 
 

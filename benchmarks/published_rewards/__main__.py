@@ -1,13 +1,13 @@
 """Does the printed order of published reward programs survive on our physics?
 
     ./prefine benchmark published_rewards --programs FOLDER [--tasks Ant] [--check] [--seeds 5] [--save FILE]
-    ./prefine benchmark published_rewards --read FILE
+    ./prefine benchmark published_rewards [--check] --read FILE
 
 FOLDER is the public copy of RF-Agent's final programs (its folder reward_functions: Eureka, Revolve, RF-Agent), or a
 Markdown file with programs copied from a paper; nothing of theirs is part of Prefine. Every program is checked as a
 language model's is. Those that are accepted are trained here with each seed, and evaluated over 100 episodes of mean
-actions. Stopped and started again it goes on. --check trains nothing. --save writes the score of each policy; --read
-counts such a file again and needs no program.
+actions. Stopped and started again it goes on. --save writes the score of each policy; --read counts such a file again
+and needs no program. With --check nothing is trained, and the two have the verdicts in place of scores.
 """
 
 from __future__ import annotations
@@ -18,83 +18,29 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.batch import Training, Trainings
 from benchmarks.machine import machine
+from benchmarks.published_rewards.checks import (
+    ACCEPTED,
+    Checked,
+    check_programs,
+    describe_checks,
+    read_checks,
+    save_checks,
+)
 from benchmarks.published_rewards.order import Scores, find_printed, list_pairs
 from benchmarks.published_rewards.reading import Program, read_programs
 from benchmarks.published_rewards.table import read_scores, save_scores
 from llm.methods.retrain import EPISODES
 from simulation import catalog
-from trainer import launch
-from trainer.records import TrainJob, count_states_at_once
 from webapp.base.statistics.group_tests import summarize_mean
-
-HIDDEN = "no task here"
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A program and what the reward check says of it."""
-
-    program: Program
-    source: str = ""
-    """Empty where it is not accepted."""
-    refused: str = ""
-
-    @property
-    def verdict(self) -> str:
-        return "accepted" if self.source else HIDDEN if self.program.task is None else "refused"
-
-
-def check_programs(programs: Sequence[Program], preset: str) -> list[Checked]:
-    """The verdict on each."""
-    found: dict[Program, Checked] = {}
-    by_task: dict[str, list[tuple[Program, str]]] = {}
-    for program in programs:
-        try:
-            if program.task is None:
-                found[program] = Checked(program, refused=f"{program.named} is not among the tasks here")
-            else:
-                by_task.setdefault(program.task, []).append((program, program.source))
-        except ValueError as error:
-            found[program] = Checked(program, refused=str(error))
-    for task, own in by_task.items():
-        states = count_states_at_once(TrainJob(task, (own[0][1],), preset))
-        for (program, source), verdict in zip(own, launch.check(task, [s for _, s in own], states), strict=True):
-            found[program] = Checked(program, source if verdict.ok else "", f"{verdict.stage}: {verdict.reason}")
-    return [found[program] for program in programs]
-
-
-def describe_checks(checked: Sequence[Checked]) -> Iterator[str]:
-    """A row for each program that has a task here, and how many there are of each kind."""
-    yield "| program | task | inputs are known, check |"
-    yield "|---|---|---|"
-    for one in checked:
-        if one.program.task:
-            said = "accepted" if one.source else shorten_reason(one.refused)
-            yield f"| {one.program.where} | {one.program.task} | {said} |"
-    counts = Counter((one.program.method, one.verdict) for one in checked)
-    verdicts = ("accepted", "refused", HIDDEN)
-    yield ""
-    yield "| method | programs | " + " | ".join(verdicts) + " |"
-    yield "|---|---:|" + "---:|" * len(verdicts)
-    for method in dict.fromkeys(one.program.method for one in checked):
-        each = [counts[method, verdict] for verdict in verdicts]
-        yield f"| {method} | {sum(each)} | " + " | ".join(map(str, each)) + " |"
-
-
-def shorten_reason(reason: str) -> str:
-    """In one cell: each fault without the list of what would be right."""
-    faults = [re.sub(r"^line \d+: |; available: .*| \[.*", "", line) for line in reason.splitlines()]
-    return "; ".join(dict.fromkeys(faults)).replace("|", "/")
 
 
 def train_programs(checked: Sequence[Checked], options: argparse.Namespace) -> Iterator[tuple[Program, Scores]]:
     """The scores of each accepted program, task by task."""
-    accepted = [one for one in checked if one.source]
+    accepted = [one for one in checked if one.verdict == ACCEPTED]
     for task in dict.fromkeys(one.program.task for one in accepted):
         assert task is not None
         own = [one for one in accepted if one.program.task == task]
@@ -146,7 +92,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published_rewards", description=__doc__.splitlines()[0])
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("--programs", type=Path, metavar="FOLDER", help="a folder, or a Markdown file, with programs")
-    source.add_argument("--read", type=Path, metavar="FILE", help="train nothing: count the scores of this file")
+    source.add_argument("--read", type=Path, metavar="FILE", help="train nothing: count what this file holds")
     parser.add_argument("--tasks", nargs="+", default=[], metavar="TASK", help="these alone")
     parser.add_argument("--check", action="store_true", help="check the programs, train nothing")
     parser.add_argument("--seeds", type=int, default=5, help="with which each program is trained")
@@ -154,10 +100,19 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, default=data, help="keep trainings here, and go on with those that are there"
     )
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write the score of each policy to this file")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="write each policy's score, or verdict, to this file")
     options = parser.parse_args()
     try:
         tasks = [catalog.find_task_name(task) for task in options.tasks]
+        if options.read and options.check:
+            print(
+                "\n".join(
+                    describe_checks(
+                        [one for one in read_checks(options.read) if one.program.task in tasks or not tasks]
+                    )
+                )
+            )
+            return 0
         if options.read:
             scored = [one for one in read_scores(options.read, options.preset) if not tasks or one[0].task in tasks]
             report(scored, options.preset)
@@ -170,6 +125,8 @@ def main() -> int:
     print(f"{len(programs)} programs of {options.programs}; {machine()}\n")
     print("\n".join(describe_checks(checked)), flush=True)
     if options.check:
+        if options.save:
+            save_checks(options.save, checked)
         return 0
     scored = list(train_programs(checked, options))
     if options.save:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.kept import read_table, write_table
 from benchmarks.published_rewards.order import Scores
 from benchmarks.published_rewards.reading import Program
 
@@ -14,13 +14,12 @@ COLUMNS = ("preset", "task", "method", "model", "file", "seed", "score")
 
 def save_scores(path: Path, preset: str, scored: Sequence[tuple[Program, Scores]]) -> None:
     """A line for each policy."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for program, scores in scored:
-            place = (preset, program.task, program.method, program.model, program.where)
-            writer.writerows((*place, seed, score) for seed, score in scores.items())
+    rows = (
+        (preset, program.task, program.method, program.model, program.where, seed, score)
+        for program, scores in scored
+        for seed, score in scores.items()
+    )
+    write_table(path, COLUMNS, rows)
 
 
 def read_scores(path: Path, preset: str) -> list[tuple[Program, Scores]]:
@@ -28,13 +27,12 @@ def read_scores(path: Path, preset: str) -> list[tuple[Program, Scores]]:
     has other columns.
     """
     found: dict[Program, dict[int, float]] = {}
-    with path.open(newline="") as file:
-        for row in csv.DictReader(file):
-            if missing := {"preset", "method", "task", "model", "file", "seed", "score"} - row.keys():
-                raise ValueError(f"{path} has no column {', '.join(sorted(missing))}")
-            if row["preset"] == preset:
-                program = Program(row["method"], row["task"], row["model"], "", row["file"])
-                found.setdefault(program, {})[int(row["seed"])] = float(row["score"])
+    for row in read_table(path):
+        if missing := {*COLUMNS} - row.keys():
+            raise ValueError(f"{path} has no column {', '.join(sorted(missing))}")
+        if row["preset"] == preset:
+            program = Program(row["method"], row["task"], row["model"], "", row["file"])
+            found.setdefault(program, {})[int(row["seed"])] = float(row["score"])
     if not found:
         raise ValueError(f"{path} holds no scores with the preset {preset}")
     return list(found.items())

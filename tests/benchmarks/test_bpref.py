@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.peers.bpref import compare
-from benchmarks.peers.bpref.compare import Run, average_parts, read_theirs, table
+from benchmarks.peers.bpref.compare import Run, average_parts, read_theirs, render
 from trainer.records import CandidateResult, TrainResult, write_json
 
 TASK = Path(__file__).parents[2] / "benchmarks/peers/bpref/half_cheetah"
@@ -25,8 +25,8 @@ def test_a_run_of_theirs_is_read_to_its_last_evaluation(tmp_path):
     (tmp_path / "train.csv").write_text("step,true_episode_reward\n" + rows)
     (tmp_path / "eval.csv").write_text("step,true_episode_reward\n2000,-4.0\n4000,12.5\n")
     (tmp_path / "cost.json").write_text(json.dumps({"steps": 5001, "processor_seconds": 50.0}))
-    assert read_theirs(tmp_path, None) == Run([10.0, 11.0, 12.0, 13.0, 14.0], 12.5, 50.0, 5001)
-    first = read_theirs(tmp_path, 5000)
+    assert read_theirs(tmp_path, 1, None) == Run("their own code", 1, 10.0, 11.0, 12.0, 13.0, 14.0, 12.5, 50.0, 5001)
+    first = read_theirs(tmp_path, 1, 5000)
     assert first.returns == [10.0, 11.0, 12.0, 13.0, 14.0] and first.final is None
 
 
@@ -40,15 +40,15 @@ def test_a_finished_training_is_read_whole_or_to_a_step(tmp_path, monkeypatch, c
         rows = "".join(f"{1000 * number},{0.1 * number}\n" for number in range(1, 6))
         (tmp_path / f"traces/{index}.csv").write_text("samples,metric\n" + rows)
     for options, ended in ([], "| 500 | 4.00 |"), (["--until", "5000"], "|  | 4.00 |"):
-        monkeypatch.setattr("sys.argv", ["compare", str(tmp_path), *options])
+        monkeypatch.setattr("sys.argv", ["compare", "--out", str(tmp_path), "--seeds", "1", "2", *options])
         compare.main()
         line = capsys.readouterr().out.splitlines()[-1]
         assert line == f"| Prefine, pebble | 2 | 100 | 200 | 300 | 400 | 500 {ended}"
 
 
 def test_the_table_has_means_with_intervals_and_seconds_a_thousand_steps():
-    runs = [Run([float(value)] * 5, 10.0 * value, 20.0, 10_000) for value in (1, 2, 3)]
-    lines = table({"ours": runs}, 10_000).splitlines()
+    runs = [Run("ours", value, *[float(value)] * 5, 10.0 * value, 20.0, 10_000) for value in (1, 2, 3)]
+    lines = render(runs).splitlines()
     assert "| to 2k | to 4k | to 6k | to 8k | to 10k |" in lines[0]
     assert lines[2].startswith("| ours | 3 | 2 (-0 to 4) |")
     assert lines[2].endswith("| 20 (-5 to 45) | 2.00 |")  # 20 +- 4.303 * 10 / sqrt(3)

@@ -5,15 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compared, learning, seeds, shared_experience, successes
+from benchmarks import compared, learning, seeds, shared_experience, sheets, successes, variants
+from benchmarks.kept import KEPT, read_records, read_table, write_records
+from benchmarks.peers.bpref import compare, reward_models
 
 ROOT = Path(__file__).parents[2]
+KEPT_BY = {
+    compare: (compare.Run, "bpref-returns.csv", 0),
+    reward_models: (reward_models.Fit, "bpref-reward-models.csv", 0),
+    variants: (variants.Run, "variants.csv", 0),
+    sheets: (sheets.Row, "sheets.csv", 12),
+}
+"""What prints tables, with what from which file, and how many lines the page leaves out."""
 PAGE = re.sub(r"\s+", " ", (ROOT / "docs" / "benchmarks.md").read_text())
 
 
 @pytest.mark.parametrize("name", compared.USUAL)
 def test_the_documented_comparisons_are_those_of_the_kept_reports(name):
-    said = compared.describe(compared.KEPT / name)
+    said = compared.describe(KEPT / name)
     last = said.splitlines()[-1].partition(": ")[2].rstrip(".")
     assert last in PAGE, "methods with feedback less OpenLoop"
     if name != "cartpole":
@@ -22,13 +31,13 @@ def test_the_documented_comparisons_are_those_of_the_kept_reports(name):
 
 
 def test_cartpole_tells_no_methods_apart_from_the_first_round_on():
-    _, methods = compared.read_methods(compared.KEPT / "cartpole")
+    _, methods = compared.read_methods(KEPT / "cartpole")
     firsts = [bests[0] for one in methods for bests in one.rounds.values()]
     assert f"all {len(firsts)} reach 499 in their first round" in PAGE and set(firsts) == {499.0}
 
 
 def test_the_documented_successes_are_those_of_their_file():
-    rows = compared.read_table(compared.KEPT / "successes.csv")
+    rows = read_table(KEPT / "successes.csv")
     lines = (ROOT / "docs" / "benchmarks.md").read_text().splitlines()
     for row in rows:
         said = successes.format_share(int(row["successes"]), int(row["episodes"]))
@@ -42,20 +51,29 @@ def test_the_documented_successes_are_those_of_their_file():
 
 @pytest.mark.parametrize("name", ["learning-ant", "learning-ant-200"])
 def test_the_documented_differences_are_those_of_the_kept_rounds(name):
-    trials = learning.read_trials(compared.KEPT / f"{name}.csv")
+    trials = learning.read_trials(KEPT / f"{name}.csv")
     assert learning.describe_differences(trials).partition(": ")[2].rstrip(".") in PAGE
 
 
 def test_the_documented_differences_of_few_seeds_are_those_of_their_file():
-    found = seeds.read(compared.KEPT / "seeds.csv")
+    found = seeds.read(KEPT / "seeds.csv")
     rows = [line for name, runs in found.items() for line in seeds.render(name, runs).splitlines() if "|" in line]
     gaps = {row.split("|")[-2].strip() for row in rows} - {"", "---", "less the first"}
-    assert len(gaps) == 9
-    assert len([gap for gap in gaps if gap not in PAGE]) == 3, "but those of three other rewards of a Humanoid"
+    assert len(gaps) == 3 and all(gap in PAGE for gap in gaps)
+
+
+@pytest.mark.parametrize("program", KEPT_BY, ids=lambda program: program.__name__)
+def test_the_documented_tables_are_those_of_their_file(program, tmp_path):
+    kind, file, left_out = KEPT_BY[program]
+    records = read_records(KEPT / file, kind)
+    lines = [line for line in program.render(records).splitlines() if line and not line.startswith(("#", "|--"))]
+    assert len([line for line in lines if re.sub(r"\s+", " ", line) not in PAGE]) == left_out
+    write_records(tmp_path / file, records)
+    assert read_records(tmp_path / file, kind) == records
 
 
 def test_the_documented_curves_of_shared_experience_are_those_of_their_file(tmp_path):
-    runs = shared_experience.read(compared.KEPT / "shared-experience.csv")
+    runs = shared_experience.read(KEPT / "shared-experience.csv")
     rows = [line for line in shared_experience.render(runs).splitlines() if line.startswith("| ")]
     assert len(rows) == 16 and all(re.sub(r"\s+", " ", row) in PAGE for row in rows)
     shared_experience.write(tmp_path / "again.csv", runs)
@@ -68,7 +86,7 @@ def test_a_difference_pairs_what_has_one_number():
 
 
 def test_rounds_are_read_as_they_were_saved(tmp_path):
-    trials = learning.read_trials(compared.KEPT / "learning-ant.csv")
+    trials = learning.read_trials(KEPT / "learning-ant.csv")
     learning.save_trials(tmp_path / "again.csv", trials)
     again = learning.read_trials(tmp_path / "again.csv")
     assert [(t.method, t.seed, t.best, t.mean) for t in again] == [(t.method, t.seed, t.best, t.mean) for t in trials]

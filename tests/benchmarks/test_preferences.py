@@ -2,7 +2,7 @@
 
 import argparse
 
-from benchmarks.compared import KEPT
+from benchmarks.kept import KEPT
 from benchmarks.preferences import (
     ICPL,
     Part,

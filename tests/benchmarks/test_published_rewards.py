@@ -4,15 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.compared import KEPT
+from benchmarks.kept import KEPT
 from benchmarks.published_rewards import order
-from benchmarks.published_rewards.__main__ import (
-    Checked,
-    check_programs,
-    describe_checks,
-    describe_order,
-    describe_scores,
-)
+from benchmarks.published_rewards.__main__ import describe_order, describe_scores
+from benchmarks.published_rewards.checks import Checked, check_programs, describe_checks, read_checks, save_checks
 from benchmarks.published_rewards.reading import Program, read_programs
 from benchmarks.published_rewards.table import read_scores, save_scores
 
@@ -73,6 +68,10 @@ def test_what_is_refused_says_why(tmp_path):
     assert "its argument up_vec is given self.heading_vec" in said
     assert "argument 'foot_temperature' is not a variable of this task |" in said
     assert "| Eureka | 5 | 1 | 3 | 1 |" in said
+    save_checks(tmp_path / "checks.csv", checked)
+    again = read_checks(tmp_path / "checks.csv")
+    assert [one.verdict for one in again] == [one.verdict for one in checked]
+    assert "'" not in (tmp_path / "checks.csv").read_text(), "no name that the program gives"
 
 
 def test_an_order_survives_turns_round_or_is_not_shown():
@@ -96,7 +95,7 @@ def test_an_order_survives_turns_round_or_is_not_shown():
     assert [p.verdict for p in order.list_pairs(one_seed)] == ["not shown: too few seeds, or no difference"]
     other = Program("RF-Agent", "Ant", "4o", "", "other model")
     assert not order.list_pairs([scored[0], (other, best[1])]), "programs of two models are not set against each other"
-    assert Checked(other).verdict == "refused"
+    assert Checked(other, refused="check: it draws").verdict == "refused"
 
 
 def test_a_file_of_scores_is_counted_again_without_the_programs(tmp_path):
@@ -115,3 +114,10 @@ def test_the_documented_scores_and_orders_are_those_of_their_file():
     scored = read_scores(KEPT / "published-rewards.csv", "quick")
     rows = [*describe_scores(scored), *describe_order(scored)]
     assert all(row in page for row in rows if row.startswith("|"))
+
+
+def test_the_documented_verdicts_are_those_of_their_file():
+    page = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+    checked = read_checks(KEPT / "published-checks.csv")
+    rows = [row for row in describe_checks(checked) if row.startswith("|") and not row.endswith("| accepted |")]
+    assert len(checked) == 72 and all(row in page for row in rows)

@@ -1,9 +1,10 @@
 """Prefine's PEBBLE or SURF on HalfCheetah, in a table beside runs of B-Pref's or SURF's own code.
 
-    PREFINE_TASKS=FOLDER python -m benchmarks.peers.bpref.compare OUT [--baseline pebble] [--theirs RUN ...] [...]
+    PREFINE_TASKS=FOLDER python -m benchmarks.peers.bpref.compare --out OUT [--theirs RUN ...] [--save FILE] [...]
+    python -m benchmarks.peers.bpref.compare --read docs/comparisons/bpref-returns.csv
 
 README.md beside this file says how FOLDER and the RUNs are made. The training in OUT is not run again where it is.
-A return is gymnasium's: the sum of a whole episode of 1 000 steps.
+A return is gymnasium's: the sum of a whole episode of 1 000 steps. Intervals are Student's t over seeds (95%).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import json
 import resource
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from benchmarks.compared import subtract
+from benchmarks.kept import add_options, read_records, write_records
 from benchmarks.machine import machine
 from simulation import catalog
 from trainer import launch
@@ -28,6 +31,7 @@ from trainer.records import TrainJob, read_result
 
 TASK = "HalfCheetah"
 EPISODE = 1000
+THEIRS = "their own code"
 PARTS = 5
 """Parts of the training, of each of which the table has the mean return."""
 EVALUATED = 5
@@ -38,13 +42,24 @@ EVALUATED = 5
 class Run:
     """One seed."""
 
-    returns: list[float]
-    """While it explores, in each part of the training."""
+    program: str
+    seed: int
+    fifth_1: float
+    """Mean return while it explores, in the first fifth of the training."""
+    fifth_2: float
+    fifth_3: float
+    fifth_4: float
+    fifth_5: float
     final: float | None
     """Without exploration, at the end; None where only a beginning is compared."""
     seconds: float
     """Of a processor, for the whole training: without evaluations (theirs), with them (ours)."""
     steps: int
+
+    @property
+    def returns(self) -> list[float]:
+        """While it explores, in each part of the training."""
+        return [getattr(self, f"fifth_{part}") for part in range(1, PARTS + 1)]
 
 
 def train(out: Path, options: argparse.Namespace) -> None:
@@ -66,21 +81,19 @@ def train(out: Path, options: argparse.Namespace) -> None:
     (out / "cost.json").write_text(json.dumps(cost | {"steps": result.candidates[0].samples}, indent=1))
 
 
-def read_ours(out: Path, until: int | None) -> list[Run]:
+def read_ours(out: Path, name: str, seeds: Sequence[int], until: int | None) -> Iterator[Run]:
     """Every seed of a training, or of its first steps."""
     cost, result = json.loads((out / "cost.json").read_text()), read_result(out)
     assert result is not None
-    runs = []
-    for candidate in result.candidates:
+    for seed, candidate in zip(seeds, result.candidates, strict=True):
         with (out / f"traces/{candidate.index}.csv").open() as file:
             points = [(int(row["samples"]), EPISODE * float(row["metric"])) for row in csv.DictReader(file)]
         final = None if until else EPISODE * candidate.evaluation["score"]
         share = cost["processor_seconds"] / len(result.candidates)
-        runs.append(Run(average_parts(points, until or cost["steps"]), final, share, cost["steps"]))
-    return runs
+        yield Run(name, seed, *average_parts(points, until or cost["steps"]), final, share, cost["steps"])
 
 
-def read_theirs(out: Path, until: int | None) -> Run:
+def read_theirs(out: Path, seed: int, until: int | None) -> Run:
     """One run of `run_theirs.py`, or its first steps."""
     cost = json.loads((out / "cost.json").read_text())
     with (out / "train.csv").open() as file:
@@ -89,7 +102,8 @@ def read_theirs(out: Path, until: int | None) -> Run:
     with (out / "eval.csv").open() as file:
         evaluated = [float(row["true_episode_reward"]) for row in csv.DictReader(file)]
     final = None if until else evaluated[-1]
-    return Run(average_parts(points, until or cost["steps"]), final, cost["processor_seconds"], cost["steps"])
+    parts = average_parts(points, until or cost["steps"])
+    return Run(THEIRS, seed, *parts, final, cost["processor_seconds"], cost["steps"])
 
 
 def average_parts(points: Sequence[tuple[int, float]], steps: int) -> list[float]:
@@ -108,18 +122,25 @@ def interval(estimate: Estimate) -> str:
     return f"{estimate.mean:.0f} ({estimate.low:.0f} to {estimate.high:.0f})"
 
 
-def table(rows: dict[str, list[Run]], steps: int) -> str:
-    """A row for each program: return of each part and at the end, and processor seconds for 1 000 steps of a policy."""
+def render(runs: Sequence[Run], until: int | None = None) -> str:
+    """A row for each program: return of each part and at the end, and processor seconds for 1 000 steps of a policy.
+    Then the final policies, seed by seed.
+    """
+    steps = until or max(run.steps for run in runs)
+    rows = {name: [run for run in runs if run.program == name] for name in dict.fromkeys(run.program for run in runs)}
     heads = [f"to {round(steps * (part + 1) / PARTS / 1000)}k" for part in range(PARTS)]
     lines = ["| | seeds | " + " | ".join([*heads, "final, without exploration", "s per 1,000 steps"]) + " |"]
     lines.append("|---" + "|---:" * (PARTS + 3) + "|")
-    for name, runs in rows.items():
-        columns = [*zip(*(run.returns for run in runs), strict=True)]
-        final = [run.final for run in runs if run.final is not None]
+    finals = {name: {run.seed: run.final for run in own if run.final is not None} for name, own in rows.items()}
+    for name, own in rows.items():
+        columns = [*zip(*(run.returns for run in own), strict=True)]
         cells = [interval(estimate_mean(list(column))) for column in columns]
-        cells.append(interval(estimate_mean(final)) if final else "")
-        seconds = statistics.mean(1000 * run.seconds / run.steps for run in runs)
-        lines.append(f"| {name} | {len(runs)} | {' | '.join(cells)} | {seconds:.2f} |")
+        cells.append(interval(estimate_mean([*finals[name].values()])) if finals[name] else "")
+        seconds = statistics.mean(1000 * run.seconds / run.steps for run in own)
+        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} | {seconds:.2f} |")
+    if len(rows) == 2 and all(finals.values()):
+        said = "; ".join(f"{name} {', '.join(f'{v:.0f}' for v in of.values())}" for name, of in finals.items())
+        lines += ["", f"Final by seed: {said}; the first less the second: {subtract(*finals.values())}."]
     return "\n".join(lines)
 
 
@@ -133,8 +154,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.peers.bpref.compare", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("out", type=Path, help="folder of Prefine's training")
-    parser.add_argument("--theirs", type=Path, nargs="+", default=[], metavar="RUN", help="folders of run_theirs.py")
+    parser.add_argument("--out", type=Path, help="folder of Prefine's training")
+    parser.add_argument(
+        "--theirs", type=Path, nargs="+", default=[], metavar="RUN", help="folders of run_theirs.py, one for each seed"
+    )
     parser.add_argument(
         "--baseline", default="pebble", choices=[name for name, m in METHODS.items() if m.algorithm == "sac"]
     )
@@ -145,14 +168,20 @@ def main() -> None:
         "--override", type=_override, nargs="+", default=[], metavar="NAME=NUMBER", help="of the preset"
     )
     parser.add_argument("--until", type=int, metavar="STEP", help="compare the steps up to this one alone")
+    add_options(parser)
     options = parser.parse_args()
+    if options.read:
+        print(render(read_records(options.read, Run)))
+        return
+    if options.out is None or (options.until and options.save):
+        parser.error("give --out or --read; what --until cuts off is not kept")
     if not (options.out / "cost.json").exists():
         train(options.out, options)
-    rows = {f"Prefine, {options.baseline}": read_ours(options.out, options.until)}
+    runs = [*read_ours(options.out, f"Prefine, {options.baseline}", options.seeds, options.until)]
     if options.theirs:
-        rows["their own code"] = [read_theirs(run, options.until) for run in options.theirs]
-    steps = options.until or max(run.steps for runs in rows.values() for run in runs)
-    print(f"{TASK}, {options.queries} answers\n\n{machine()}\n\n{table(rows, steps)}")
+        runs += [read_theirs(run, seed, options.until) for run, seed in zip(options.theirs, options.seeds, strict=True)]
+    print(f"{TASK}, {options.queries} answers\n\n{machine()}\n\n{render(runs, options.until)}")
+    write_records(options.save, runs)
 
 
 if __name__ == "__main__":
