@@ -322,4 +322,5 @@ def test_the_papers_rates_stand_beside_its_own_methods() -> None:
     assert "RDA 0.95 (ManiSkill (12 tasks))" in printed("rda:k=4,analyst=frames") == printed("rda:k=4")
     assert "Eureka 0.87 (ManiSkill (12 tasks))" in printed(its_eureka) and not printed("eureka")
     assert "+ checkpoint 0.35" in printed("rda_scored") and "analysis 0.82" in printed("rda:subtasks=false")
+    assert "RDA, 2 candidates 0.58" in printed("rda:k=2") and "candidates 0" not in printed("rda:k=4")
     assert not printed("rda:frames=10")

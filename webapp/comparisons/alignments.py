@@ -149,8 +149,9 @@ def find_printed(scores: Sequence[Score]) -> str:
     """The rates of the RDA paper for the methods that are compared, and for its references; empty without such."""
     arms = [score.arm for score in scores if not score.arm.is_control]
     usual = {arm: get_method(arm.method).find_usual(True, False).items() for arm in arms}
-    here = [(arm.method, tuple(sorted(o for o in arm.options if o not in usual[arm]))) for arm in arms]
-    names = [name for key, name in PUBLISHED_NAMES.items() if key in here]
+    here = {arm: (arm.method, tuple(sorted(o for o in arm.options if o not in usual[arm]))) for arm in arms}
+    names = [name for key, name in PUBLISHED_NAMES.items() if key in here.values()]
+    names += [f"RDA, {arm.k} candidates" for arm, key in here.items() if PUBLISHED_NAMES.get(key) == "RDA"]
     if not names:
         return ""
     wanted = [*names, *PUBLISHED_REFERENCES.values()]
