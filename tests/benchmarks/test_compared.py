@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compared, learning, seeds, shared_experience, sheets, successes, variants
+from benchmarks import compared, learning, prior, seeds, shared_experience, sheets, successes, variants
 from benchmarks.kept import KEPT, read_records, read_table, write_records
 from benchmarks.peers.bpref import compare, reward_models
 
@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 KEPT_BY = {
     compare: (compare.Run, "bpref-returns.csv", 0),
     reward_models: (reward_models.Fit, "bpref-reward-models.csv", 0),
+    prior: (prior.Run, "prior.csv", 0),
     variants: (variants.Run, "variants.csv", 0),
     sheets: (sheets.Row, "sheets.csv", 12),
 }
