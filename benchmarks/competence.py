@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import hashlib
 import os
 import re
@@ -21,12 +20,11 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, astuple, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.compared import spread
-from benchmarks.kept import read_table
+from benchmarks.kept import add_options, read_records, write_records
 from benchmarks.machine import machine
 from benchmarks.published import references
 from benchmarks.shared_experience import count_processor_seconds
@@ -35,6 +33,7 @@ from trainer import launch
 from trainer.commands.train import format_duration, format_training
 from trainer.evaluation import SEEDS, evaluate
 from trainer.records import CandidateResult, TrainJob, read_progress, read_result, resolve_preset
+from webapp.base.statistics.group_tests import summarize_mean
 
 DATA = Path(os.environ.get("PREFINE_DATA", "var")) / "benchmarks" / "competence"
 EPISODES = 20
@@ -161,27 +160,19 @@ def evaluate_seed(
         return Run(*known, None, None, None, None, seconds, candidate.reason)
     found, _ = evaluate(folder / "checkpoints" / "policies" / f"{candidate.index}.pt", SEEDS, EPISODES)
     score = found.score.mean if found.score else None
-    return Run(*known, candidate.rts, candidate.final_score, score, found.episode_length.mean, seconds)
+    reached = map(shorten, (candidate.rts, candidate.final_score, score, found.episode_length.mean, seconds))
+    rts, last, evaluated, length, processor = reached
+    return Run(*known, rts, last, evaluated, length, processor)
 
 
-def write(path: Path, runs: Iterable[Run]) -> None:
-    """A line for each policy, those of a task together."""
-    with path.open("w", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow([field.name for field in fields(Run)])
-        for run in sorted(runs, key=lambda run: (run.task, run.reward, run.preset, run.seed)):
-            rows.writerow([f"{value:.6g}" if isinstance(value, float) else value for value in astuple(run)])
+def shorten(figure: float | None) -> float | None:
+    """Six digits of it."""
+    return None if figure is None else float(f"{figure:.6g}")
 
 
-def read(path: Path) -> list[Run]:
-    """What `write` wrote."""
-    found = []
-    for row in read_table(path):
-        named = (row["task"], row["preset"], row["reward"], row["settings"], int(row["seed"]), int(row["samples"]))
-        numbers = (row[name] for name in ("rts", "last", "evaluated", "length", "processor"))
-        rts, last, evaluated, length, processor = (float(number) if number else None for number in numbers)
-        found.append(Run(*named, rts, last, evaluated, length, processor, row["failure"]))
-    return found
+def order(run: Run) -> tuple[str, str, str, int]:
+    """The place of a line in the file, where a new run of the same replaces it."""
+    return run.task, run.reward, run.preset, run.seed
 
 
 def render(runs: Sequence[Run]) -> str:
@@ -207,7 +198,7 @@ def render_row(task: str, preset: str, runs: Sequence[Run]) -> str:
     for reward in REWARDS:
         scores = [run.evaluated for run in runs if run.reward == reward and run.evaluated is not None]
         by_seed = [format_run(run) for run in runs if run.reward == reward]
-        cells += [", ".join(by_seed), spread(scores) if len(scores) > 1 else ""]
+        cells += [", ".join(by_seed), format_mean(scores, info.metric or "")]
     seconds = [run.processor for run in runs if run.processor is not None]
     cells += [printed.get(method, "") for method in ("Human", "Sparse")]
     return f"| {' | '.join([*cells, f'{max(seconds):.0f}' if seconds else ''])} |"
@@ -219,9 +210,22 @@ def format_run(run: Run) -> str:
     return f"{reached}{'' if run.known else '*'}"
 
 
+def format_mean(scores: Sequence[float], metric: str) -> str:
+    """Mean of the seeds with Student's 95% interval; of shares it ends at 0 and 1."""
+    if len(scores) < 2:
+        return ""
+    found = summarize_mean(scores)
+    if not found.deviation or found.interval is None:
+        return f"{found.mean:.3g}"
+    low, high = found.interval.low, found.interval.high
+    if metric.startswith(catalog.SUCCESS):
+        low, high = max(0.0, low), min(1.0, high)
+    return f"{found.mean:.3g} ({low:.3g} to {high:.3g})"
+
+
 def shorten_metric(metric: str | None) -> str:
     """What is measured, in a few words."""
-    return "success" if (metric or "").startswith("share of episodes") else metric or "none: people decide"
+    return "success" if (metric or "").startswith(catalog.SUCCESS) else metric or "none: people decide"
 
 
 def wait(process: subprocess.Popen[bytes]) -> None:
@@ -247,31 +251,24 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--preset", default="quick")
     parser.add_argument("--data", type=Path, default=DATA, help="keep the runs here, and go on with those it holds")
-    parser.add_argument("--save", type=Path, metavar="FILE", help="write the scores, and go on with those it holds")
-    parser.add_argument("--read", type=Path, metavar="FILE", help="print the table of such a file, train nothing")
+    add_options(parser)
     options = parser.parse_args()
     if options.read:
-        print(render(read(options.read)))
+        print(render(read_records(options.read, Run)))
         return
     print(f"{machine()}\n", flush=True)
-    runs = {key_of(run): run for run in (read(options.save) if options.save and options.save.exists() else [])}
+    runs = {order(run): run for run in read_records(options.save, Run)}
     wanted = [(task, reward) for task in options.tasks for reward in options.rewards]
     began = time.monotonic()
     for done, (task, reward) in enumerate(wanted, start=1):
-        there = {run.seed for key, run in runs.items() if key[:3] == (task, options.preset, reward) and run.known}
+        there = {run.seed for key, run in runs.items() if key[:3] == (task, reward, options.preset) and run.known}
         seeds = tuple(seed for seed in dict.fromkeys(options.seeds) if seed not in there)
         if seeds:
             job = make_job(task, reward, options.preset, seeds)
-            runs |= {key_of(run): run for run in train(job, reward, options.data)}
-        if options.save:
-            write(options.save, runs.values())
+            runs |= {order(run): run for run in train(job, reward, options.data)}
+        write_records(options.save, sorted(runs.values(), key=order))
         print_progress(f"{done} of {len(wanted)} in {format_duration(time.monotonic() - began)}")
     print(render([run for run in runs.values() if run.task in options.tasks]))
-
-
-def key_of(run: Run) -> tuple[str, str, str, int]:
-    """What a line of the file is replaced by."""
-    return run.task, run.preset, run.reward, run.seed
 
 
 if __name__ == "__main__":

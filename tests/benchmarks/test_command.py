@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import command, competence
+from benchmarks.kept import read_records, write_records
 from benchmarks.peers import list_absent
 from benchmarks.published import references
 from simulation import catalog
@@ -84,9 +85,9 @@ def test_a_row_shows_seeds_failures_old_settings_and_what_was_printed(tmp_path):
     fine = competence.Run("Ant", "quick", "human", settings, 0, 1000, 3.0, 2.0, 4.0, 900.0, 20.0)
     failed = replace(fine, seed=1, rts=None, last=None, evaluated=None, length=None, failure="it diverged")
     older = replace(fine, seed=2, settings="1.0ld0ne", evaluated=5.0, processor=None)
-    competence.write(tmp_path / "kept.csv", [older, failed, fine])
-    runs = competence.read(tmp_path / "kept.csv")
-    assert runs == [fine, failed, older]
+    runs = [fine, failed, older]
+    write_records(tmp_path / "kept.csv", runs)
+    assert read_records(tmp_path / "kept.csv", competence.Run) == runs
     row = next(line for line in competence.render(runs).splitlines() if line.startswith("| Ant, "))
     assert "| 1,000 | 4, it diverged, 5* | 4.5 (-1.85 to 10.9) |  |  | 6.75" in row and row.endswith("| 20 |")
     assert "HumanoidJump" in competence.render(runs).splitlines()[-1]
