@@ -1,6 +1,6 @@
 """All tasks on one picture: `python -m benchmarks.contact_sheet FILE [--tasks Ant]`.
 
-A still of each, of a robot that moves at random: is it clear what it is, and what it is to do? Needs no training.
+A still of the start of each: is it clear what it is, and what it is to do? Needs no training.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ COLUMNS, STILL_WIDTH = 4, 256
 
 
 def film_still(task: str, path: Path) -> None:
-    """A tenth of a second after the start: who moves at random soon lies on the ground."""
+    """The start: who moves at random soon lies on the ground, and frames beside an episode's end are dark."""
     renderer = RolloutRenderer(task)
-    encode(renderer.frames(random_rollout(task), RATE, RATE), path.with_suffix(".mp4"), path, RATE // 10)
+    encode(renderer.frames(random_rollout(task), RATE, RATE), path.with_suffix(".mp4"), path, 0)
     renderer.close()
 
 

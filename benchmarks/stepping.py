@@ -1,12 +1,14 @@
 """How fast worlds step: ours, bare mujoco.batch on the same model, and other libraries' own environments.
 
     python -m benchmarks.stepping [--tasks Ant] [--worlds 512] [--threads 0] [--rounds 7] > table.md
-    python -m benchmarks.stepping --best 256 512 1024 2048 [--tasks Ant Humanoid]         a row for each task
+    python -m benchmarks.stepping --best 256 512 1024 2048 [--tasks Ant Humanoid] [--save FILE]   a row for each task
+    python -m benchmarks.stepping --read docs/comparisons/stepping.csv
 
 All rows are measured in turns in one run; the median of the rounds counts. Ours and bare mujoco.batch start from the
 same states with the same actions, so that they do the same physics. The reward is called once for all steps of a
 round, as in training. With --best the row is that of the batch size at which ours comes nearest to bare physics; times
 are processor time there, of one physics thread unless --threads says otherwise, so that other work changes little.
+With --save each task's row replaces the one that the file holds; --read measures nothing.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ import argparse
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -25,6 +29,7 @@ import numpy as np
 import torch
 from mujoco.batch import Batch
 
+from benchmarks.kept import add_options, read_records, write_records
 from benchmarks.machine import machine
 from benchmarks.peers import LIKE, list_absent
 from simulation import catalog, mujoco_models
@@ -193,12 +198,17 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=512)
     parser.add_argument("--threads", type=int, default=0, help="physics threads; 0 = one per core")
     parser.add_argument("--rounds", type=int, default=7)
+    add_options(parser)
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    if arguments.read:
+        print(render(read_records(arguments.read, Row)))
+        return
     if arguments.best:
-        best_sizes(
-            arguments.tasks or list(catalog.list_tasks()), arguments.best, arguments.threads or 1, arguments.rounds
-        )
+        tasks, threads = arguments.tasks or list(catalog.list_tasks()), arguments.threads or 1
+        print(f"{machine()}; {threads} physics threads; processor time, median ratio of", end=" ")
+        print(f"{arguments.rounds} rounds of {STEPS} steps.\n", flush=True)
+        print(render(find_best_sizes(tasks, arguments.best, threads, arguments.rounds, arguments.save)))
         return
     threads = arguments.threads or len(os.sched_getaffinity(0))
     print(
@@ -212,33 +222,57 @@ def main() -> None:
         print(f"\n{said}\n\n{table(rates)}", flush=True)
 
 
-def best_sizes(tasks: list[str], sizes: list[int], threads: int, rounds: int) -> None:
-    """Print a row for each task: processor time for a control step of one world, at the size of the best ratio."""
+@dataclass(frozen=True)
+class Row:
+    """How fast a task steps at the batch size at which it comes nearest to bare physics."""
+
+    task: str
+    worlds: int
+    bare: int
+    """Control steps of one world in a second of processor time: mujoco.batch alone."""
+    ours: int
+    """The same with observation, termination, metric and human reward."""
+    ratio: float
+    """Ours by bare physics, the median of ratios within a round."""
+    with_resets: float
+    """The same ratio where ended worlds are reset, too."""
+
+
+def find_best_sizes(tasks: list[str], sizes: list[int], threads: int, rounds: int, kept: Path | None) -> list[Row]:
+    """The row of each task at its best size, written to the file that is kept as soon as it is known."""
     global clock
     clock = time.process_time
-    print(
-        f"{machine()}; {threads} physics threads; processor time, median ratio of {rounds} rounds of {STEPS} steps.\n"
-    )
-    print("| task | worlds | bare physics, us | ours with observation and reward, us | relative | with resets |")
-    print("|---|---:|---:|---:|---:|---:|")
+    rows = []
     for task in tasks:
-        found = max((compare_stages(task, worlds, threads, rounds) for worlds in sizes), key=lambda row: row[3])
-        worlds, bare, ours, relative, resets = found
-        print(f"| {task} | {worlds} | {bare:.1f} | {ours:.1f} | {relative:.2f} | {resets:.2f} |", flush=True)
+        rows.append(max((compare_stages(task, worlds, threads, rounds) for worlds in sizes), key=lambda row: row.ratio))
+        others = [row for row in read_records(kept, Row) if row.task != task]
+        write_records(kept, sorted([*others, rows[-1]], key=lambda row: row.task))
+    return rows
 
 
-def compare_stages(task: str, worlds: int, threads: int, rounds: int) -> tuple[int, float, float, float, float]:
-    """Worlds; microseconds of bare physics and of ours with reward; bare physics by ours, and by ours with resets.
-
-    Each round measures all three one after another, and the ratio is taken within the round.
-    """
+def compare_stages(task: str, worlds: int, threads: int, rounds: int) -> Row:
+    """Each round measures bare physics, ours and ours with resets one after another; ratios are taken within it."""
     ours = Ours(task, worlds, threads)
     times = [(ours.bare(), ours.reward(), ours.with_resets()) for _ in range(rounds + 1)][1:]
-    bare, rewarded = (
-        statistics.median(column) / (STEPS * worlds) * 1e6 for column in list(zip(*times, strict=True))[:2]
-    )
+    bare, rewarded = (STEPS * worlds / statistics.median(round_[i] for round_ in times) for i in (0, 1))
     ratios = [statistics.median(round_[0] / round_[i] for round_ in times) for i in (1, 2)]
-    return worlds, bare, rewarded, ratios[0], ratios[1]
+    return Row(task, worlds, round(bare), round(rewarded), *(round(ratio, 3) for ratio in ratios))
+
+
+def render(rows: Iterable[Row]) -> str:
+    """A line for each task."""
+    lines = [
+        "| task | observations, actions | worlds | bare physics, steps/s | ours with observation and reward | relative "
+        "| with resets |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in rows:
+        info = catalog.get_task(row.task)
+        lines.append(
+            f"| {row.task} | {info.num_obs}, {info.num_actions} | {row.worlds} | {row.bare:,.0f} | {row.ours:,.0f} "
+            f"| {row.ratio:.2f} | {row.with_resets:.2f} |"
+        )
+    return "\n".join(lines)
 
 
 def measure_rates(task: str, worlds: int, threads: int, rounds: int) -> dict[str, tuple[int, list[float]]]:

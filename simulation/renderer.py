@@ -130,7 +130,7 @@ class RolloutRenderer:
 
     def _add_shadow(self) -> None:
         """Draw every geom once more, flattened onto the ground along the sun's direction; not those of mocap bodies,
-        nor marks on the ground.
+        nor glass, nor marks on the ground.
         """
         scene, plane = self.renderer.scene, mujoco.mjtGeom.mjGEOM_PLANE
         flatten = np.eye(3)
@@ -138,7 +138,7 @@ class RolloutRenderer:
         flatten[2, 2] = 5e-4
         for index in range(scene.ngeom):
             geom = scene.geoms[index]
-            if geom.type == plane or self.shadowless[geom.objid] or geom.pos[2] < MARK_HEIGHT:
+            if geom.type == plane or self.shadowless[geom.objid] or geom.rgba[3] < 1 or geom.pos[2] < MARK_HEIGHT:
                 continue
             shadow, position = scene.geoms[scene.ngeom], np.array(geom.pos)
             position = position - SUN * (position[2] / SUN[2])

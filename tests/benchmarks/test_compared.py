@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compared, learning, prior, seeds, shared_experience, sheets, successes, variants
+from benchmarks import compared, learning, prior, seeds, shared_experience, sheets, stepping, successes, variants
 from benchmarks.kept import KEPT, read_records, read_table, write_records
 from benchmarks.peers.bpref import compare, reward_models
+from simulation import catalog
 
 ROOT = Path(__file__).parents[2]
 KEPT_BY = {
@@ -79,6 +80,14 @@ def test_the_documented_curves_of_shared_experience_are_those_of_their_file(tmp_
     assert len(rows) == 16 and all(re.sub(r"\s+", " ", row) in PAGE for row in rows)
     shared_experience.write(tmp_path / "again.csv", runs)
     assert shared_experience.read(tmp_path / "again.csv") == runs
+
+
+def test_the_documented_speeds_of_all_tasks_are_those_of_their_file(tmp_path):
+    found = read_records(KEPT / "stepping.csv", stepping.Row)
+    assert {row.task for row in found} == set(catalog.list_tasks()) and len(found) == 38
+    assert stepping.render(found) in (ROOT / "docs" / "performance.md").read_text()
+    write_records(tmp_path / "again.csv", found)
+    assert read_records(tmp_path / "again.csv", stepping.Row) == found
 
 
 def test_a_difference_pairs_what_has_one_number():
