@@ -31,6 +31,8 @@ _BACK: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 """From a loss's derivative by y = activation(x) to that by x."""
 FINAL_LAYER_GAIN = 0.01
 """Scale of the initial weights of the action head: the first actions are noise around zero."""
+SMALL = 16**3
+"""Multiplications up to which PyTorch computes bfloat16 products without oneDNN."""
 
 Layer = tuple[Tensor, Tensor]
 
@@ -94,16 +96,22 @@ class Trace:
     """(K, B, outputs) float32."""
 
 
-def _affine(bias: Tensor, x: Tensor, weight: Tensor) -> Tensor:
-    """X W + b of K layers: (K, 1, outputs), (K, B, inputs), (K, inputs, outputs) -> (K, B, outputs).
+def multiply_each(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """X W, or X W + b, of K layers: (K, B, inputs), (K, inputs, outputs), (K, 1, outputs) -> (K, B, outputs). Each of
+    the K has the same bits in any company, so that results do not depend on how they are split.
 
-    Of one layer with one output the library makes a product of matrix and vector, whose last bits are others. As one
-    of two equal layers it gets the bits that it has among several: results do not depend on how the K are split.
+    On a CPU two things stand against it. Of one layer with one output the library makes a product of matrix and vector,
+    whose last bits are others: as one of two equal layers it gets those that it has among several. And bfloat16
+    products take another way where all those of a call together have SMALL multiplications at most: where one alone
+    has as few, they are computed in float32.
     """
+    if x.dtype != torch.float32 and not x.is_cuda and x.shape[1] * x.shape[2] * weight.shape[2] <= SMALL:
+        wide = None if bias is None else bias.float()
+        return multiply_each(x.float(), weight.float(), wide).to(x.dtype)
     if len(x) == 1 and weight.shape[-1] == 1:
-        bias, x, weight = (tensor.expand(2, -1, -1) for tensor in (bias, x, weight))
-        return torch.baddbmm(bias, x, weight)[:1]
-    return torch.baddbmm(bias, x, weight)
+        twice = None if bias is None else bias.expand(2, -1, -1)
+        return multiply_each(x.expand(2, -1, -1), weight.expand(2, -1, -1), twice)[:1]
+    return torch.bmm(x, weight) if bias is None else torch.baddbmm(bias, x, weight)
 
 
 class StackedActorCritic:
@@ -162,19 +170,19 @@ class StackedActorCritic:
         for index in reversed(range(len(layers))):
             weight, bias = found[index]
             x = trace.inputs[index]
-            weight.copy_(torch.bmm(x.mT, slope))
+            weight.copy_(multiply_each(x.mT, slope))
             bias.copy_(slope.sum(1, keepdim=True, dtype=torch.float32))
             if index:
-                slope = back(torch.bmm(slope, layers[index][0].mT), trace.sums[index - 1], x)
+                slope = back(multiply_each(slope, layers[index][0].mT), trace.sums[index - 1], x)
 
     def _trace(self, x: Tensor, layers: list[Layer]) -> Trace:
         activation = ACTIVATIONS[self.shape.activation]
         inputs, sums = [x.to(self._working.dtype)], []
         for weight, bias in layers[:-1]:
-            sums.append(_affine(bias, inputs[-1], weight))
+            sums.append(multiply_each(inputs[-1], weight, bias))
             inputs.append(activation(sums[-1]))
         weight, bias = layers[-1]
-        return Trace(inputs, sums, _affine(bias, inputs[-1], weight).float())
+        return Trace(inputs, sums, multiply_each(inputs[-1], weight, bias).float())
 
     def _views(self, flat: Tensor) -> tuple[list[Layer], list[Layer], Tensor]:
         """Layers of actor and critic and log std, in the order of draw_parameters."""

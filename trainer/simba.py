@@ -19,6 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from trainer.networks import multiply_each
+
 SHIFT = 3.0
 """Appended to the input before it is put on the sphere, so that its length is not lost (section 4.1)."""
 WIDENING = 4
@@ -98,7 +100,7 @@ def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch
     vector = iter(torch.split(vectors.unsqueeze(1), [length for length, _ in shape.vectors], dim=2))
 
     def product(features: Tensor, matrix: Tensor) -> Tensor:
-        return _multiply(features.to(dtype), matrix.to(dtype)).float()
+        return multiply_each(features.to(dtype), matrix.to(dtype)).float()
 
     x = _normalize_rows(functional.pad(x, (0, 1), value=SHIFT))
     features = _normalize_rows(product(x, next(weight) * next(vector)))
@@ -109,16 +111,9 @@ def simba(shape: SimbaShape, flat: Tensor, x: Tensor, dtype: torch.dtype = torch
         features = _normalize_rows(torch.lerp(features, changed, next(vector) * shape.interpolation))
     outputs = []
     for _ in shape.heads:
-        head = _multiply(next(weight) * next(vector), next(weight))
+        head = multiply_each(next(weight) * next(vector), next(weight))
         outputs.append(product(features, head) + next(vector))
     return outputs
-
-
-def _multiply(x: Tensor, weight: Tensor) -> Tensor:
-    """Products of R matrices with R others. One of one column is multiplied twice: `networks._affine` says why."""
-    if len(x) == 1 and weight.shape[-1] == 1:
-        return torch.bmm(x.expand(2, -1, -1), weight.expand(2, -1, -1))[:1]
-    return torch.bmm(x, weight)
 
 
 def _view_matrices(shape: SimbaShape, flat: Tensor) -> list[Tensor]:

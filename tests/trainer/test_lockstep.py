@@ -57,6 +57,15 @@ def test_results_do_not_depend_on_how_the_candidates_are_split(tmp_path):
         assert part_result.candidates == result.candidates[first:last]
 
 
+def test_neither_do_those_of_a_robot_whose_products_are_small(tmp_path):
+    """Of Cartpole with its quick settings, whose 64 worlds and 32 neurons make products of a few thousand steps."""
+    source = catalog.read_reference_reward("Cartpole")
+    job = TrainJob("Cartpole", (source,) * 3, seeds=(0, 1, 2), overrides={"iterations": 5}, film_at=())
+    together, _ = trained(tmp_path / "together", job)
+    alone, _ = trained(tmp_path / "alone", job, 0, 1)
+    assert torch.equal(alone.learner.networks.flat[0], together.learner.networks.flat[0])
+
+
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
