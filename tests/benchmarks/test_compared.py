@@ -5,7 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import compared, learning, prior, seeds, shared_experience, sheets, stepping, successes, variants
+from benchmarks import (
+    compared,
+    competence,
+    learning,
+    prior,
+    seeds,
+    shared_experience,
+    sheets,
+    stepping,
+    successes,
+    variants,
+)
 from benchmarks.kept import KEPT, read_records, read_table, write_records
 from benchmarks.peers.bpref import compare, reward_models
 from simulation import catalog
@@ -17,6 +28,7 @@ KEPT_BY = {
     prior: (prior.Run, "prior.csv", 0),
     variants: (variants.Run, "variants.csv", 0),
     sheets: (sheets.Row, "sheets.csv", 12),
+    competence: (competence.Run, "competence.csv", 1),
 }
 """What prints tables, with what from which file, and how many lines the page leaves out."""
 PAGE = re.sub(r"\s+", " ", (ROOT / "docs" / "benchmarks.md").read_text())
