@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
+import uuid
 
 import numpy as np
 import pytest
@@ -38,6 +39,7 @@ def the_same_draws_every_time(monkeypatch):
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     monkeypatch.setattr(secrets, "randbits", drawn.getrandbits)
     monkeypatch.setattr(secrets, "token_urlsafe", lambda size=32: "".join(drawn.choices(letters, k=size * 4 // 3)))
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=drawn.getrandbits(128), version=4))
 
 
 def features_of(browser: Client, html: str, addresses: list[str], timed: bool) -> list[float]:

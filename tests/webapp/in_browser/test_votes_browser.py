@@ -81,6 +81,7 @@ def _keyboard(page):
     page.get_by_role("radio", name="Clearly").check()
     confirm.click()
     expect(page.get_by_text("Pair 2 of 2")).to_be_visible()
+    expect(reason).to_have_text("Choose one first")  # its script hears keys now
     page.keyboard.press("0")
     expect(page.get_by_role("radio", name="Slightly")).to_be_disabled()
     page.keyboard.press("Enter")
