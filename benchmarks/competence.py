@@ -157,7 +157,7 @@ def evaluate_seed(
     settings = name_settings(job.task, job.preset, reward)
     known = (job.task, job.preset, reward, settings, seed, candidate.samples)
     if not candidate.ok:
-        return Run(*known, None, None, None, None, seconds, candidate.reason)
+        return Run(*known, None, None, None, None, shorten(seconds), candidate.reason)
     found, _ = evaluate(folder / "checkpoints" / "policies" / f"{candidate.index}.pt", SEEDS, EPISODES)
     score = found.score.mean if found.score else None
     reached = map(shorten, (candidate.rts, candidate.final_score, score, found.episode_length.mean, seconds))
@@ -170,7 +170,7 @@ def shorten(figure: float | None) -> float | None:
     return None if figure is None else float(f"{figure:.6g}")
 
 
-def order(run: Run) -> tuple[str, str, str, int]:
+def order_run(run: Run) -> tuple[str, str, str, int]:
     """The place of a line in the file, where a new run of the same replaces it."""
     return run.task, run.reward, run.preset, run.seed
 
@@ -257,7 +257,7 @@ def main() -> None:
         print(render(read_records(options.read, Run)))
         return
     print(f"{machine()}\n", flush=True)
-    runs = {order(run): run for run in read_records(options.save, Run)}
+    runs = {order_run(run): run for run in read_records(options.save, Run)}
     wanted = [(task, reward) for task in options.tasks for reward in options.rewards]
     began = time.monotonic()
     for done, (task, reward) in enumerate(wanted, start=1):
@@ -265,8 +265,8 @@ def main() -> None:
         seeds = tuple(seed for seed in dict.fromkeys(options.seeds) if seed not in there)
         if seeds:
             job = make_job(task, reward, options.preset, seeds)
-            runs |= {order(run): run for run in train(job, reward, options.data)}
-        write_records(options.save, sorted(runs.values(), key=order))
+            runs |= {order_run(run): run for run in train(job, reward, options.data)}
+        write_records(options.save, sorted(runs.values(), key=order_run))
         print_progress(f"{done} of {len(wanted)} in {format_duration(time.monotonic() - began)}")
     print(render([run for run in runs.values() if run.task in options.tasks]))
 

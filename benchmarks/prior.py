@@ -89,7 +89,7 @@ def train(data: Path, start: str, winner: tuple[str, Path], options: argparse.Na
         ),
         episodes=EPISODES,
     )
-    folder = data / start.split()[-1]
+    folder = data / "-".join([start.split()[-1], *map(str, [*options.queries, "seeds", *options.seeds])])
     if read_result(folder) is None:
         folder.mkdir(parents=True, exist_ok=True)
         if job.warm:

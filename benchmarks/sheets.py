@@ -7,7 +7,8 @@ A real supervisor, and a study as the site proposes it: ICPL, K=6, quick, traini
 best. The one participant's browser is a program, which picks by the hidden metric, so that nobody's taste decides what
 is seen. Printed: what the page says and shows while it waits, when each round's clips came, and each candidate's
 figures. The folder gets the site's data and, for each round, a sheet: a row per candidate in the table's order, six
-stills spread over the whole of its clip. --save adds a line for each candidate to a file, with the times of its round.
+stills spread over the whole of its clip. --save writes a line for each candidate to a file, with the times of its
+round, in place of what it holds of the same task and start.
 """
 
 from __future__ import annotations
@@ -269,7 +270,10 @@ def run(options: argparse.Namespace) -> None:
         experiment, seconds = person.experiment, person.experiment.task_info.clip_seconds
         rows = [*list_rows(experiment, waits, seconds)]
         print(f"{experiment.preset}, K={experiment.k}; {machine()}\n\n{render(rows)}")
-        write_records(options.save, [*read_records(options.save, Row), *rows])
+        others = [
+            row for row in read_records(options.save, Row) if (row.task, row.start) != (options.task, options.start)
+        ]
+        write_records(options.save, [*others, *rows])
         write_sheets(experiment, seconds, options.folder)
 
 
