@@ -177,6 +177,9 @@ def test_before_the_start_it_says_what_it_may_cost(admin_client: Client) -> None
     assert overview.build_overview(free).ceiling.free
     most = overview.build_overview(dear).ceiling
     assert (most.experiments, most.tokens) == (4, 80_000) and most.dollars == pytest.approx(0.4)
+    again = overview.build_overview(planned(model=model, token_budget=20_000, retrain=5))
+    assert again.ceiling == most, "winners and references are trained without a model"
+    assert again.to_run == "10 experiments one after another: 4 of methods, 6 of winners and references"
     assert overview.build_overview(
         planned(model=model, token_budget=20_000, dollar_budget=0.05)
     ).ceiling.dollars == pytest.approx(0.2)

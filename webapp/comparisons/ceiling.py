@@ -13,8 +13,8 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True)
 class Ceiling:
-    """For the experiments that are still to be finished. A budget is checked before each answer, so an experiment
-    exceeds its own only where answers are longer than usual.
+    """For the experiments of methods that are still to be finished; no other experiment asks a model. A budget is
+    checked before each answer, so an experiment exceeds its own only where answers are longer than usual.
     """
 
     experiments: int

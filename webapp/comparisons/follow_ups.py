@@ -38,6 +38,11 @@ class Step:
     follows: uuid.UUID | None = None
     """The search whose winner it trains again."""
 
+    @property
+    def is_search(self) -> bool:
+        """Whether a method runs in it, which may ask language models; the others only train rewards that exist."""
+        return self.cell is not None and self.follows is None
+
     def is_ready(self, rows: Rows) -> bool:
         """Whether what it follows has finished here."""
         before = rows.get(self.follows) if self.follows else None

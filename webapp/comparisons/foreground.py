@@ -26,6 +26,8 @@ class State:
 
     finished: int
     experiments: int
+    searches_left: int
+    """Experiments of methods that have not ended; the rest train references, and winners' rewards again."""
     candidates: int
     """Trained so far; a cancelled experiment counts as done."""
     budget: int
@@ -37,7 +39,7 @@ def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
     """The state of the rows now, with these experiments finished elsewhere."""
     rows = plan.find_experiments()
     trained = count_trained(rows.values())
-    finished = spent = budget = total = 0
+    finished = spent = budget = total = searches_left = 0
     left: dict[tuple[str, str], int] = {}
     for step in follow_ups.list_steps(plan):
         row = rows.get(step.public_id)
@@ -48,11 +50,13 @@ def read_state(plan: Plan, elsewhere: Collection[uuid.UUID] = ()) -> State:
         finished += ended
         total += 1
         if not ended:
+            searches_left += step.is_search
             place = step.task, step.preset
             left[place] = left.get(place, 0) + max(0, step.candidates - done)
     paces = pace.measure_seconds_per_candidate(plan, left)
     known = left.keys() == paces.keys()
-    return State(finished, total, spent, budget, sum(left[place] * paces[place] for place in left) if known else None)
+    seconds = sum(left[place] * paces[place] for place in left) if known else None
+    return State(finished, total, searches_left, spent, budget, seconds)
 
 
 def count_trained(experiments: Iterable[Experiment]) -> dict[int, int]:

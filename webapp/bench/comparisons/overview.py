@@ -183,8 +183,15 @@ class ComparisonOverview:
         return self.state.budget - self.state.candidates
 
     @property
+    def to_run(self) -> str:
+        """The experiments that are not over, in words."""
+        left, searches = self.state.experiments - self.state.finished, self.state.searches_left
+        kinds = f": {searches} of methods, {left - searches} of winners and references" if left > searches else ""
+        return f"{left} experiment{'' if left == 1 else 's'} one after another{kinds}"
+
+    @property
     def ceiling(self) -> Ceiling:
-        return compute_ceiling(self.comparison.plan, self.state.experiments - self.state.finished)
+        return compute_ceiling(self.comparison.plan, self.state.searches_left)
 
     @property
     def fraction(self) -> float:

@@ -250,7 +250,7 @@ def describe_plan(plan: Plan, state: State, elsewhere: Elsewhere = experiment_re
     lines.append(f"{state.budget - state.candidates} of {state.budget} candidates to try; time: {left}.")
     if known:
         lines.append(f"Measured here: {known}.")
-    lines.append(describe_ceiling(compute_ceiling(plan, state.experiments - state.finished)))
+    lines.append(describe_ceiling(compute_ceiling(plan, state.searches_left)))
     lines += [f"Warning: {words}" for words in list_warnings(plan)]
     lines += describe_contrasts(plan, elsewhere)
     return "\n".join(lines)
