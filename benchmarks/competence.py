@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks import kept
 from benchmarks.kept import add_options, read_records, write_records
 from benchmarks.machine import machine
 from benchmarks.published import references
@@ -78,9 +79,8 @@ class Run:
 
 
 def name_settings(task: str, preset: str, reward: str) -> str:
-    """The task's revision, and six digits that change with the preset or the reward's text."""
-    made_of = repr((asdict(catalog.get_preset(task, preset)), *find_source(task, reward)))
-    return f"{catalog.get_task(task).revision}.{hashlib.sha256(made_of.encode()).hexdigest()[:6]}"
+    """The task's revision, and digits that change with the preset or the reward's text."""
+    return kept.name_settings(task, asdict(catalog.get_preset(task, preset)), *find_source(task, reward))
 
 
 def find_source(task: str, reward: str) -> tuple[str, bool]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, fields
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_type_hints
+
+from simulation import catalog
 
 KEPT = Path(__file__).resolve().parents[1] / "docs" / "comparisons"
 Record = TypeVar("Record")
@@ -19,6 +22,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Where figures are kept."""
     parser.add_argument("--save", type=Path, metavar="FILE", help="keep the figures in this file")
     parser.add_argument("--read", type=Path, metavar="FILE", help="print the tables of such a file, run nothing")
+
+
+def name_settings(task: str, *made_of: object) -> str:
+    """The task's revision, and six digits that change with anything that a training is made of."""
+    return f"{catalog.get_task(task).revision}.{hashlib.sha256(repr(made_of).encode()).hexdigest()[:6]}"
 
 
 def read_table(path: Path) -> list[dict[str, str]]:

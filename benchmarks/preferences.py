@@ -6,7 +6,8 @@
 A teacher without errors compares the summed human-written reward, or the metric. All numbers of queries and seeds of
 one baseline and one truth are one job below DIR; a job that is there is read, one that was stopped goes on. With
 --table nothing is trained: the table has what is there, and says what is not. --save writes a line for each policy
-and keeps the lines of others that the file has; --read prints the tables of such a file. ICPL's runs are those of
+and keeps the lines of others that the file has; rows that it has with today's settings are not trained again. --read
+prints the tables of such a file, and marks rows that were trained with other settings. ICPL's runs are those of
 `benchmarks.learning` (its --data DIR/icpl; where there are none, those kept in docs/comparisons). Where a task has no
 quick settings for SAC, those of Cartpole stand in for them, for as many samples as its quick settings of PPO have.
 """
@@ -19,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from benchmarks import learning
+from benchmarks import kept, learning
 from benchmarks.compared import subtract
 from benchmarks.kept import KEPT, read_table, write_table
 from benchmarks.machine import machine
@@ -28,7 +29,7 @@ from trainer import launch
 from trainer.estimates import estimate_mean
 from trainer.preferences.algorithms import METHODS, TRUTHS, Preferences
 from trainer.preferences.session_figures import read_sessions
-from trainer.records import CandidateResult, TrainJob, read_result
+from trainer.records import CandidateResult, TrainJob, read_result, resolve_preset
 
 BASELINES = ("prefppo", "pebble", "surf", "qpa")
 QUERIES = (49, 150, 1500, 15_000)
@@ -36,7 +37,7 @@ EPISODES = 20
 """Whole episodes without exploration, over which each final policy is evaluated."""
 FROM = ("human reward", "sparse reward")
 ICPL = "ICPL, K=6, N=5, offline writer"
-COLUMNS = ("task", "learns", "source", "queries", "seed", "rts", "final", "right")
+COLUMNS = ("task", "learns", "source", "queries", "settings", "seed", "rts", "final", "right")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,10 @@ class Row:
     queries: int | None
     source: str
     policies: Mapping[int, Policy]
+    settings: str = ""
+    """What `name_settings` said when it was trained; empty for ICPL's."""
+    outdated: bool = False
+    """Whether it says something else today."""
 
     def read(self, figure: str) -> dict[int, float]:
         """A figure of Policy by seed, of those that have it."""
@@ -126,6 +131,13 @@ def make_job(task: str, part: Part, options: argparse.Namespace) -> TrainJob:
     )
 
 
+def name_settings(task: str, part: Part, queries: int | None, options: argparse.Namespace) -> str:
+    """The task's revision, and digits that change with anything but the seed that a row is made of."""
+    one = argparse.Namespace(**vars(options) | {"queries": [queries], "seeds": [0]})
+    job = make_job(task, part, one)
+    return kept.name_settings(task, asdict(resolve_preset(job)), job.sources, job.by_metric, job.preferences)
+
+
 def folder_of(task: str, part: Part, options: argparse.Namespace) -> Path:
     """Where the job of a part is: another one for other seeds, queries or settings."""
     name = f"{task} {part.baseline} {part.source} {options.segment} {options.iterations or 'quick'}"
@@ -144,7 +156,8 @@ def read_rows(task: str, part: Part, options: argparse.Namespace) -> Iterator[Ro
     for number, queries in enumerate(options.queries if part.learns_from_pairs else [None]):
         candidates = result.candidates[number * count : (number + 1) * count]
         of_seeds = zip(options.seeds, candidates, strict=True)
-        yield Row(name, queries, part.source, {seed: _read_policy(folder, one) for seed, one in of_seeds if one.ok})
+        policies = {seed: _read_policy(folder, one) for seed, one in of_seeds if one.ok}
+        yield Row(name, queries, part.source, policies, name_settings(task, part, queries, options))
 
 
 def _read_policy(folder: Path, candidate: CandidateResult) -> Policy:
@@ -181,7 +194,8 @@ def table(rows: Sequence[Row], seeds: int) -> str:
     for row in rows:
         scores = row.read("rts")
         found = f"{len(scores)} of {seeds}" if len(scores) < seeds else f"{seeds}"
-        cells = [row.name, row.source, f"{row.queries or ''}", found, interval(scores.values())]
+        name = f"{row.name}{'*' if row.outdated else ''}"
+        cells = [name, row.source, f"{row.queries or ''}", found, interval(scores.values())]
         cells += [subtract(scores, icpl) if icpl and row.name != ICPL else ""]
         cells += [interval(row.read(figure).values()) for figure in ("final", "right")]
         lines.append(f"| {' | '.join(cells)} |")
@@ -205,7 +219,7 @@ def save_rows(path: Path, task: str, rows: Sequence[Row]) -> None:
     ours = {(row.name, row.queries, row.source) for row in rows}
     others = [row for row in stored.get(task, []) if (row.name, row.queries, row.source) not in ours]
     lines = (
-        (name, row.name, row.source, row.queries, seed, one.rts, one.final, one.right)
+        (name, row.name, row.source, row.queries, row.settings, seed, one.rts, one.final, one.right)
         for name, of_task in (stored | {task: [*others, *rows]}).items()
         for row in sorted(of_task, key=order_row)
         for seed, one in row.policies.items()
@@ -215,15 +229,37 @@ def save_rows(path: Path, task: str, rows: Sequence[Row]) -> None:
 
 def read_tables(path: Path) -> dict[str, list[Row]]:
     """The rows of such a file by task, the references and ICPL first."""
-    found: dict[tuple[str, str, str, int | None], dict[int, Policy]] = {}
+    found: dict[tuple[str, str, str, int | None, str], dict[int, Policy]] = {}
     for line in read_table(path):
-        key = (line["task"], line["learns"], line["source"], int(line["queries"]) if line["queries"] else None)
+        queries = int(line["queries"]) if line["queries"] else None
+        key = (line["task"], line["learns"], line["source"], queries, line["settings"])
         figures = (float(line[name]) if line[name] else None for name in ("rts", "final", "right"))
         found.setdefault(key, {})[int(line["seed"])] = Policy(*figures)
     tables: dict[str, list[Row]] = {}
-    for (task, name, source, queries), policies in found.items():
-        tables.setdefault(task, []).append(Row(name, queries, source, policies))
+    for (task, name, source, queries, settings), policies in found.items():
+        tables.setdefault(task, []).append(Row(name, queries, source, policies, settings))
     return {task: sorted(rows, key=order_row) for task, rows in tables.items()}
+
+
+def mark_outdated(task: str, rows: Sequence[Row], options: argparse.Namespace) -> list[Row]:
+    """The same rows; those that were trained with other settings than today's say so."""
+    return [replace(row, outdated=row.name != ICPL and not is_current(task, row, options)) for row in rows]
+
+
+def is_current(task: str, row: Row, options: argparse.Namespace) -> bool:
+    """Whether it was trained with today's settings."""
+    baselines = {method.title: name for name, method in METHODS.items()}
+    part = Part(baselines.get(row.name, row.name.lower()), row.source)
+    return row.settings == name_settings(task, part, row.queries, options)
+
+
+def find_kept(task: str, part: Part, options: argparse.Namespace) -> list[Row]:
+    """The rows of a part that the file to save to has with today's settings and every seed."""
+    stored = read_tables(options.save).get(task, []) if options.save and options.save.exists() else []
+    name = METHODS[part.baseline].title if part.learns_from_pairs else part.baseline.upper()
+    wanted = set(options.queries) if part.learns_from_pairs else {None}
+    ours = [row for row in stored if (row.name, row.source) == (name, part.source) and row.queries in wanted]
+    return [row for row in ours if set(options.seeds) <= row.policies.keys() and is_current(task, row, options)]
 
 
 def order_row(row: Row) -> tuple[bool, bool, int, int, int]:
@@ -250,7 +286,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.read:
         for task, rows in read_tables(options.read).items():
-            print(f"{task}\n\n{table(rows, len(options.seeds))}\n")
+            print(f"{task}\n\n{table(mark_outdated(task, rows, options), len(options.seeds))}\n")
         return
     with tempfile.TemporaryDirectory() as scratch:
         options.data = options.data or scratch
@@ -263,10 +299,12 @@ def print_table(task: str, options: argparse.Namespace) -> None:
     if not rows:
         missing.append("ICPL")
     for part in list_parts(task, options.baselines, options.truths):
-        folder = folder_of(task, part, options)
-        if not options.table and read_result(folder) is None:
-            launch.train(folder, make_job(task, part, options), die_with_parent=True).wait()
-        found = [*read_rows(task, part, options)]
+        found = find_kept(task, part, options)
+        if len(found) < (len(set(options.queries)) if part.learns_from_pairs else 1):
+            folder = folder_of(task, part, options)
+            if not options.table and read_result(folder) is None:
+                launch.train(folder, make_job(task, part, options), die_with_parent=True).wait()
+            found = [*read_rows(task, part, options)] or found
         rows += found
         if not found:
             missing.append(f"{part.baseline} ({part.source})")

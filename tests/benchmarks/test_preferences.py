@@ -1,6 +1,7 @@
 """The table of policies that learn from answers: what is run, with which settings, and how it is told."""
 
 import argparse
+from dataclasses import replace
 
 from benchmarks.kept import KEPT
 from benchmarks.preferences import (
@@ -9,9 +10,12 @@ from benchmarks.preferences import (
     Policy,
     Row,
     choose_preset,
+    find_kept,
     folder_of,
     list_parts,
     make_job,
+    mark_outdated,
+    name_settings,
     read_rows,
     read_tables,
     save_rows,
@@ -89,9 +93,35 @@ def test_rows_are_read_by_number_of_queries_and_those_that_failed_are_left_out(t
     assert (second.queries, second.policies) == (150, {0: Policy(20.0, 2.5)})
 
 
+def test_what_the_file_has_with_todays_settings_and_all_seeds_is_not_trained_again(tmp_path):
+    options, part = make_options(save=tmp_path / "kept.csv"), Part("prefppo", "reward")
+    policies = {seed: Policy(1.0) for seed in range(3)}
+    row = Row("PrefPPO (B-Pref, 2021)", 49, "reward", policies, name_settings("Cartpole", part, 49, options))
+    few = replace(row, queries=150, policies={0: Policy(1.0)}, settings=name_settings("Cartpole", part, 150, options))
+    old = replace(row, queries=1500, settings="1.000000")
+    save_rows(options.save, "Cartpole", [row, few, old])
+    assert find_kept("Cartpole", part, make_options(save=options.save, queries=[49, 150, 1500])) == [row]
+    assert find_kept("Ant", part, options) == []
+    assert [one.outdated for one in mark_outdated("Cartpole", [row, old, ROWS[0]], options)] == [False, True, False]
+    assert "| PrefPPO (B-Pref, 2021)* |" in table([replace(row, outdated=True)], 3)
+
+
+def test_the_settings_are_those_of_a_row_and_no_seed_changes_them():
+    part = Part("pebble", "metric")
+    found = [
+        name_settings("Cartpole", part, 49, make_options()),
+        name_settings("Cartpole", part, 49, make_options(queries=[150], seeds=[7])),
+        name_settings("Cartpole", part, 150, make_options()),
+        name_settings("Cartpole", part, 49, make_options(segment=25)),
+        name_settings("Cartpole", part, 49, make_options(iterations=9)),
+        name_settings("Cartpole", Part("surf", "metric"), 49, make_options()),
+    ]
+    assert found[0] == found[1] and len(set(found)) == 5
+
+
 def test_the_documented_tables_are_those_of_their_file():
     page = (KEPT.parent / "benchmarks.md").read_text()
     tables = read_tables(KEPT / "preferences.csv")
     assert [*tables] == ["Cartpole", "Ant", "Quadcopter", "Humanoid"]
-    for rows in tables.values():
-        assert table(rows, 3) in page
+    for task, rows in tables.items():
+        assert table(mark_outdated(task, rows, make_options()), 3) in page
