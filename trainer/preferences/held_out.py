@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from trainer.preferences.labels import Labels
+from trainer.preferences.labels import Labels, find_learned_pairs
 from trainer.preferences.new_answers import measure_accuracy
 from trainer.preferences.queries import draw_pairs
 from trainer.preferences.reward_model import RewardModel
@@ -45,8 +45,7 @@ def measure_held_out(
 
 
 def drop_learned(pool: Segments, pairs: Tensor, labels: Labels) -> Tensor:
-    """The pairs that are no label. A segment is known by its last step."""
-    ends = [step.tobytes() for step in pool.inputs[:, -1].cpu().numpy()]
-    learned = {frozenset(step.tobytes() for step in both) for both in labels.inputs[:, :, -1].cpu().numpy()}
-    new = [frozenset(ends[place] for place in pair) not in learned for pair in pairs.tolist()]
+    """The pairs that are no label."""
+    learned = find_learned_pairs(pool, labels)
+    new = [frozenset(pair) not in learned for pair in pairs.tolist()]
     return pairs[torch.tensor(new, dtype=torch.bool)]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainer.preferences.segments import Segments
+
 CROPS = (45 / 60, 55 / 60)
 """Shares of a segment's steps that a crop has, least and most (the same)."""
 LABELLED_CROPS = (35 / 50, 45 / 50)
@@ -71,6 +73,16 @@ class Batch:
         for begin in range(0, count, pairs):
             part = slice(begin, begin + pairs)
             yield Batch(self.inputs[one, part], *(values[:, :, part].flatten(1, 2) for values in by_crop))
+
+
+def find_learned_pairs(pool: Segments, labels: Labels) -> set[frozenset[int]]:
+    """The pairs of segments of a row's pool, by their indices, that it has answers about. A segment is known by its
+    last step.
+    """
+    places = {step.tobytes(): place for place, step in enumerate(pool.inputs[:, -1].cpu().numpy())}
+    ends = labels.inputs[:, :, -1].cpu().numpy()
+    found = (frozenset(places.get(step.tobytes(), -1) for step in both) for both in ends)
+    return {pair for pair in found if -1 not in pair}
 
 
 def crop_pairs(valid: Tensor, stream: torch.Generator, shares: tuple[float, float]) -> Tensor:

@@ -35,10 +35,17 @@ from trainer.preferences.entropy import ParticleEntropy
 from trainer.preferences.exchange import Queries
 from trainer.preferences.filmed_pairs import choose_filmed
 from trainer.preferences.held_out import measure_held_out
-from trainer.preferences.labels import Labels, Unlabelled
+from trainer.preferences.labels import Labels, Unlabelled, find_learned_pairs
 from trainer.preferences.new_answers import measure_before
 from trainer.preferences.prior import Priors
-from trainer.preferences.queries import CANDIDATES, Query, choose_pairs, compute_member_probabilities, draw_pairs
+from trainer.preferences.queries import (
+    CANDIDATES,
+    Query,
+    choose_pairs,
+    compute_member_probabilities,
+    draw_new_pairs,
+    draw_pairs,
+)
 from trainer.preferences.recorded_steps import read_steps
 from trainer.preferences.reward_model import Fit, RewardModel
 from trainer.preferences.segments import LEAST_SEGMENTS, RECORDED_WORLDS, SegmentReservoir, Segments
@@ -290,16 +297,19 @@ class PreferenceTraining:
             return None
         generator = torch.Generator().manual_seed(derive_seed("session", self.seeds[row], iteration))
         chosen = self._choose(row, pool, min(wanted.pairs, left), generator)
+        if not len(chosen):
+            return None
         used, places = torch.unique(chosen, return_inverse=True)
         return Query(number + 1, [pool[place] for place in used.tolist()], places.view(-1, 2))
 
     def _choose(self, row: int, pool: Sequence[int], count: int, generator: torch.Generator) -> Tensor:
         """Pairs (count, 2) of indices of the pool, by the row's selection."""
         wanted = self.settings[row]
+        known = find_learned_pairs(self._read(row, pool), self._labels[row]) if len(self._labels[row]) else ()
         selection = wanted.selection or METHODS[wanted.method].selection
         if selection == "uniform" or not self._learned[row]:
-            return draw_pairs(len(pool), count, generator)
-        drawn = draw_pairs(len(pool), CANDIDATES * count, generator)
+            return draw_new_pairs(len(pool), count, generator, known)
+        drawn = draw_new_pairs(len(pool), CANDIDATES * count, generator, known)
         used, places = torch.unique(drawn, return_inverse=True)
         pairs = places.view(-1, 2)
         segments = self._read(row, [pool[place] for place in used.tolist()])

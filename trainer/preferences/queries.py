@@ -1,6 +1,7 @@
 """Which pairs of segments to ask about (B-Pref, section 4; PEBBLE, section 4.2; Lee et al. 2021).
 
-The first session takes pairs at random. Later ones draw CANDIDATES times as many at random and take
+No pair is asked twice: none twice in a session, in whichever order, nor one that has an answer. The first session takes
+pairs at random. Later ones draw CANDIDATES times as many at random and take
 
 - disagreement: those whose answer the members predict with the largest standard deviation;
 - entropy: those whose answer the members, on average, are least sure of;
@@ -12,6 +13,7 @@ Shapes: N candidates, E members, S segments, D numbers that describe a pair.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import torch
@@ -40,6 +42,24 @@ def draw_pairs(segments: int, count: int, generator: torch.Generator) -> Tensor:
     first = torch.randint(segments, (count,), generator=generator)
     second = torch.randint(segments - 1, (count,), generator=generator)
     return torch.stack((first, second + (second >= first)), dim=1)
+
+
+def draw_new_pairs(
+    segments: int, count: int, generator: torch.Generator, known: Collection[frozenset[int]] = ()
+) -> Tensor:
+    """As `draw_pairs`, but no pair twice, in whichever order, and none of those that are `known`: fewer than `count`
+    where there are no more.
+    """
+    if 2 * (count + len(known)) > segments * (segments - 1) // 2:
+        every = torch.combinations(torch.arange(segments))
+        new = torch.tensor([frozenset(pair) not in known for pair in every.tolist()], dtype=torch.bool)
+        return every[new][torch.randperm(int(new.sum()), generator=generator)[:count]]
+    found: dict[frozenset[int], list[int]] = {}
+    while len(found) < count:
+        for pair in draw_pairs(segments, count - len(found), generator).tolist():
+            if frozenset(pair) not in known:
+                found.setdefault(frozenset(pair), pair)
+    return torch.tensor(list(found.values()))
 
 
 def compute_member_probabilities(returns: Tensor, pairs: Tensor) -> Tensor:

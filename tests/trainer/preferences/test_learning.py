@@ -282,6 +282,25 @@ def test_the_first_session_is_uniform_and_later_ones_take_what_is_most_disputed(
     assert ways == [("disagreement", 20)] * 6
 
 
+@pytest.mark.parametrize("selection", ["uniform", "disagreement", "entropy+k-center"])
+def test_no_pair_is_asked_twice_even_where_segments_are_few(tmp_path, monkeypatch, selection):
+    """Whole episodes of a pool that holds the last few: a person would be shown the same two films again."""
+    asked = []
+
+    def answer(segments, pairs, *_):
+        ends = [step.tobytes() for step in segments.inputs[:, -1].numpy()]
+        asked.extend(frozenset(ends[place] for place in pair) for pair in pairs.tolist())
+        return ["first"] * len(pairs)
+
+    monkeypatch.setattr("trainer.preferences.learning.ask_teacher", answer)
+    monkeypatch.setattr(PreferenceTraining, "_measure_held_out", lambda *_: None)
+    monkeypatch.setattr("trainer.preferences.segments.EPISODES_KEPT", 12)
+    monkeypatch.setattr("trainer.preferences.segments.LEAST_PLACES", 12)
+    monkeypatch.setattr("trainer.preferences.segments.STEPS_KEPT", 12)
+    trained(tmp_path, ppo(replace(FEW, budget=42, segment=0, selection=selection)))
+    assert len(asked) == len(set(asked)) == 42
+
+
 def test_the_learned_reward_orders_segments_as_the_teacher_does(tmp_path, monkeypatch):
     """Trained by answers alone: by the last session the model agrees with answers that it has not seen."""
     monkeypatch.setattr(reward_model, "HIDDEN", (64, 64))

@@ -11,6 +11,7 @@ from trainer.preferences.queries import (
     choose_pairs,
     compute_member_probabilities,
     disagreement,
+    draw_new_pairs,
     draw_pairs,
     entropy,
 )
@@ -23,6 +24,20 @@ def test_pairs_are_of_two_different_segments_and_every_pair_is_drawn():
     drawn = {tuple(pair) for pair in pairs.tolist()}
     assert drawn == {(a, b) for a in range(3) for b in range(3) if a != b}
     assert draw_pairs(2, 1, torch.Generator().manual_seed(0)).sum() == 1
+
+
+def test_no_pair_is_drawn_twice_in_whichever_order_nor_one_that_is_known():
+    known = {frozenset((0, 1)), frozenset((2, 4))}
+    for segments, count, drawn in ((200, 300, 300), (200, 9000, 9000), (5, 4, 4), (5, 70, 8), (2, 1, 0)):
+        pairs = draw_new_pairs(segments, count, torch.Generator().manual_seed(0), known)
+        found = {frozenset(pair) for pair in pairs.tolist()}
+        assert len(found) == len(pairs) == drawn and not found & known, (segments, count)
+        assert all(len(pair) == 2 and max(pair) < segments for pair in found)
+
+
+def test_pairs_are_those_of_any_draw_where_none_comes_twice():
+    pairs = draw_new_pairs(10_000, 7, torch.Generator().manual_seed(1))
+    assert torch.equal(pairs, draw_pairs(10_000, 7, torch.Generator().manual_seed(1)))
 
 
 def test_a_member_expects_what_its_summed_rewards_say():
