@@ -2,7 +2,7 @@
 /* Many pairs of videos, one key each. An answer is kept in this browser before it is sent, and the next pairs are loaded
  * meanwhile, so that the page neither loses an answer nor waits for one. */
 (() => {
-  const GUARD = 250, AGAIN = 2000, REST_AFTER = 40, REST_GAP = 60_000, BEAT = 20_000, IDLE = 120_000, MOST_SENT = 100, TIGHT = 0.08;
+  const GUARD = 250, AGAIN = 2000, REST_AFTER = 40, REST_GAP = 60_000, BEAT = 20_000, IDLE = 120_000, MOST_SENT = 100, TIGHT = 0.08, ROUND = 1500;
   const KEYS = { ArrowLeft: "left", Digit1: "left", Numpad1: "left", ArrowRight: "right", Digit2: "right", Numpad2: "right",
     ArrowDown: "equal", Digit0: "equal", Numpad0: "equal", ArrowUp: "skip", Digit9: "skip", Numpad9: "skip" };
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -40,7 +40,7 @@
       name.setAttribute("aria-hidden", "true");
       video.addEventListener("error", () => broke(figure, video, pair[side]));
       for (const event of ["loadeddata", "canplaythrough"]) video.addEventListener(event, () => { if (deck === decks[0]) begin(deck); });
-      video.addEventListener("ended", () => { if (deck === decks[0] && deck.videos.every((one) => one.ended || one.error)) again(deck); });
+      video.addEventListener("ended", () => { if (deck === decks[0] && hasEnded(deck)) rewind(deck); });
       figure.append(video, name);
       deck.append(figure);
       return video;
@@ -58,8 +58,14 @@
     }
     const hide = (deck) => { deck.setAttribute("aria-hidden", "true"); deck.inert = true; deck.begun = false; for (const video of deck.videos) video.pause(); };
     const ready = (deck) => deck.videos.every((video) => video.readyState >= 2 && !video.error);
+    const hasEnded = (deck) => deck.videos.every((video) => video.ended || video.error);
+    /** Videos of a fall at once last a fifth of a second: their last pictures stay until a round of both takes ROUND. */
+    function rewind(deck) {
+      const longest = Math.max(...deck.videos.map((video) => video.duration || 0));
+      setTimeout(() => { if (deck === decks[0] && hasEnded(deck)) again(deck); }, Math.max(0, ROUND - 1000 * longest));
+    }
     function again(deck) {
-      for (const video of deck.videos) video.currentTime = 0;
+      for (const video of deck.videos) if (video.currentTime) video.currentTime = 0;
       if (!still) for (const video of deck.videos) video.play().catch(() => {});
     }
     /** Show the first pair; its videos run together once both are there. */

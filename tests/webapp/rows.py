@@ -142,9 +142,9 @@ def _request(person: Participant, asked: Train | Judge | Choose, step: int) -> R
     )
 
 
-def write_clip(clip: Clip | Segment, hue: int) -> None:
+def write_clip(clip: Clip | Segment, hue: int, seconds: float = 3) -> None:
     """Write a real clip and poster, which differ by colour, to the media store."""
-    for name, data in zip((clip.video, clip.poster), _film(hue), strict=True):
+    for name, data in zip((clip.video, clip.poster), _film(hue, seconds), strict=True):
         path = settings.DATA_DIR / "media" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
@@ -155,8 +155,8 @@ FPS = 10
 
 
 @functools.cache
-def _film(hue: int) -> tuple[bytes, bytes]:
-    look = f"testsrc2=size=256x192:rate={FPS}:duration=3,hue=h={hue}"
+def _film(hue: int, seconds: float) -> tuple[bytes, bytes]:
+    look = f"testsrc2=size=256x192:rate={FPS}:duration={seconds},hue=h={hue}"
     encode = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-g", "10", "-movflags", "+faststart", "-map_metadata", "-1"]
     return _drawn(look, "mp4", [*encode, "-threads", "1"]), _drawn(look, "jpg", ["-frames:v", "1"])
 

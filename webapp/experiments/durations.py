@@ -7,15 +7,16 @@ import statistics
 import time
 from dataclasses import dataclass
 
-from django.db.models import Case, Q, QuerySet, When
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
 
 from llm.methods import ASKING_PAIRS
 from llm.records import format_canonical
 from trainer.records import FINAL
+from webapp.experiments import pair_sessions
 from webapp.experiments.courses import Course, read_course
 from webapp.experiments.first_courses import FIRST_COURSES, PRESET
 from webapp.experiments.job_kinds import JOB_KINDS, MEASURED_KINDS
-from webapp.experiments.models import Experiment, Job
+from webapp.experiments.models import Experiment, Job, PairSession
 from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.experiments.shorter_rounds import SHARE, trains_shorter
 
@@ -38,6 +39,8 @@ UNMEASURED_CLIP_SECONDS = 3.5
 """Two processes on two idle cores took 3.4 s (Cartpole) and 4.2 s (Ant) for a clip each, their start included."""
 SHORTER = Q(experiment__training_start=TrainingStart.BEST_SHORT, request__payload__iteration__gt=1)
 """Trainings of later rounds that went on from the best; few begin without one, as the round before was not judged."""
+SLICES = {"training": (F("answered_before"), F("created_at")), "filming": (F("created_at"), F("opened_at"))}
+"""By step: when it begins and ends in a training that stops for the answers of each session."""
 OWN_PROGRAMS = 2
 """The round's own programs that share a core with what is estimated, until it begins."""
 StepKey = tuple[str, str]
@@ -76,6 +79,8 @@ shared_known = SharedKnown()
 
 def measure_step(experiment: Experiment, step: str, known: Known) -> float | None:
     """The seconds that this step usually takes for these settings; None if nothing like it was done before."""
+    if step in SLICES and pair_sessions.stops_again(experiment):
+        return _measure_slice(experiment, step, known)
     seconds = _measure_whole_step(experiment, step, known)
     shorter = seconds is not None and step == "training" and trains_shorter(experiment)
     return SHARE * seconds if seconds is not None and shorter else seconds
@@ -90,6 +95,23 @@ def _measure_whole_step(experiment: Experiment, step: str, known: Known) -> floa
     if seconds is None and step == "filming":
         return UNMEASURED_CLIP_SECONDS * _count_parts(step, experiment.k) * measure_load()
     return seconds
+
+
+def _measure_slice(experiment: Experiment, step: str, known: Known) -> float | None:
+    """The seconds of this step between two sessions of answers, in which equally long parts of a policy's training lie:
+    of this experiment and of others with its settings.
+    """
+    names = ("task", "k", *EQUAL_STEPS["training"], "method", "options")
+    same = {f"request__experiment__{name}": getattr(experiment, name) for name in names}
+    key = (f"{step} between sessions", format_canonical(same))
+    if key not in known:
+        before = PairSession.objects.filter(request=OuterRef("request"), number=OuterRef("number") - 1)
+        sessions = PairSession.objects.filter(**same).annotate(answered_before=Subquery(before.values("answered_at")))
+        began, ended = SLICES[step]
+        ends = sessions.order_by("-pk").values_list(began, ended)[: REMEMBERED_JOBS + 1]
+        found = [(end - begin).total_seconds() for begin, end in ends if begin and end]
+        known[key] = Usual(statistics.median(found) if found else None)
+    return known[key].seconds
 
 
 def read_courses(experiment: Experiment, step: str, known: Known) -> tuple[Course, ...]:

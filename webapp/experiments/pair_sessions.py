@@ -6,10 +6,11 @@ The caller of every function that changes something holds the experiment's lock.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, Max, Q
 from django.db.models.functions import Now
 
 from llm import methods
@@ -35,6 +36,27 @@ def asks_vision(experiment: LoopSettings) -> bool:
 def asks_outside(experiment: Experiment) -> bool:
     """Whether its training stops for answers; else a simulated teacher gives them."""
     return asks_people(experiment) or asks_vision(experiment)
+
+
+def stops_again(experiment: Experiment) -> bool:
+    """Whether its training will stop for answers once more: it lacks some."""
+    if not asks_outside(experiment):
+        return False
+    ended = SegmentPair.objects.filter(
+        session__request__experiment=experiment, session__status=PairSession.Status.ANSWERED
+    )
+    return ended.exclude(answer=SKIPPED).count() < read_queries(experiment)
+
+
+def find_answered_at(request: Request) -> datetime | None:
+    """When the last session of a training that stopped for answers had them all."""
+    found: datetime | None = request.pair_sessions.aggregate(at=Max("answered_at"))["at"]
+    return found
+
+
+def count_slices(request: Request) -> int:
+    """In how many slices a training has run so far, which stops for the answers of each session."""
+    return 1 + request.pair_sessions.filter(status=PairSession.Status.ANSWERED, opened_at__isnull=False).count()
 
 
 def read_seconds(plan: LoopSettings) -> float:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import Q
 
-from webapp.experiments import held_up, promises
+from webapp.experiments import held_up, pair_sessions, promises
 from webapp.experiments.courses import (
     TRUSTED_FRACTION,
     Course,
@@ -125,19 +125,27 @@ def _is_overdue(state: State, step: str, known: Known) -> bool:
     if job is None or state.in_line:
         return False
     running = job.status == Job.Status.RUNNING
-    begun = job.started_at if running and job.started_at else job.created_at
+    begun = job.started_at if running and job.started_at else _find_queued_since(job)
     usual = (measure_step(state.experiment, step, known) or 0.0) if running else 0.0
     return (state.now - begun).total_seconds() > usual + GRACE_SECONDS
 
 
+def _find_queued_since(job: Job) -> datetime:
+    """Since when it waits for a worker: a training that stops for answers is queued again with the last of each set."""
+    answered = pair_sessions.find_answered_at(job.request) if job.request and job.info.trains else None
+    return max(job.created_at, answered or job.created_at)
+
+
 def _find_promise(state: State) -> Promise | None:
-    """What people were told of this round, also in the moments between two of its jobs."""
+    """What people were told of this round, also in the moments between two of its jobs, and while pairs are filmed."""
     job = state.job
-    return promises.find_promise(job) if job and job.info.promised and not state.in_line else None
+    told = job is not None and (job.info.promised or job.info.step == "filming")
+    return promises.find_promise(job) if job and told and not state.in_line else None
 
 
 def _find_late_reason(state: State) -> str:
-    if state.job and state.job.attempt > 1:
+    job = state.job
+    if job and job.attempt > (pair_sessions.count_slices(job.request) if job.request else 1):
         return "restarted"
     since = state.now - held_up.LASTING  # the moments between two jobs change no words
     working = Q(status=Job.Status.RUNNING, started_at__lt=since) | Q(status=Job.Status.DONE, finished_at__gt=since)

@@ -32,6 +32,18 @@ person = rows.participant(rows.study(task="Cartpole", method="prefppo", k=1, n=1
 rows.open_pairs(person, pairs=6)
 out["address"] = person.get_absolute_url()
 """
+FALLS = """
+person = rows.participant(rows.study(task="Cartpole", method="prefppo", k=1, n=1))
+for segment in rows.open_pairs(person, pairs=1).segments.all():
+    rows.write_clip(segment, 20, seconds=0.2 + 0.2 * segment.number)
+out["address"] = person.get_absolute_url()
+"""
+COUNT_ROUNDS = """() => new Promise((done) => {
+  const [one, other] = document.querySelectorAll(".deck:not([aria-hidden]) video");
+  let begun = 0;
+  one.addEventListener("play", () => { begun += 1; });
+  setTimeout(() => done([begun, one.duration, other.duration]), 4000);
+})"""
 ANSWERS = """
 from webapp.review.models import PairScreening
 rows_ = PairScreening.objects.exclude(answer="").order_by("answered_at")
@@ -138,6 +150,26 @@ def test_by_keys_with_a_change_of_mind_a_lost_connection_and_a_closed_browser(si
     told = site.python(ANSWERS)
     assert sorted(told["answers"]) == sorted(["left", "equal", "skip", "left", "right", "equal"])
     assert (told["changes"], told["seconds"], complaints) == (1, True, [])
+
+
+def test_videos_of_a_fall_do_not_flicker(site: Site, context: Any) -> None:
+    """They last a fifth of a second: their last pictures stay for a while before they run again."""
+    page = context.new_page()
+    page.goto(site.url + site.python(FALLS)["address"])
+    is_shown(page)
+    begun, *lengths = page.evaluate(COUNT_ROUNDS)
+    assert sorted(lengths) == [0.2, 0.4] and 1 <= begun <= 3
+
+
+@pytest.mark.parametrize("size", [(360, 640), (740, 360)])
+def test_on_a_phone_all_of_a_pair_is_in_sight(site: Site, context: Any, size: tuple[int, int]) -> None:
+    page = context.new_page()
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.goto(site.url + site.python(PAIRS)["address"])
+    is_shown(page)
+    boxes = [page.locator(name).bounding_box() for name in (".deck:not([aria-hidden]) video >> nth=0", ".pairs-foot")]
+    assert boxes[0]["width"] > 170 and boxes[1]["y"] + boxes[1]["height"] <= size[1]
+    assert page.get_by_role("button", name="Take back the last answer").bounding_box()["height"] >= 40
 
 
 def begin(people: int, queries: int) -> str:

@@ -202,7 +202,7 @@ def watch_training(
         said.relay()
         progress = read_progress(publisher.folder)
         begun = progress.fraction if begun is None and progress.phase == "training" else begun
-        lease.beat(asdict(progress) | describe_slice(progress, begun or 0.0))
+        lease.beat(asdict(progress) | describe_slice(progress, begun))
         publisher.publish_if_due()
         if publisher.request.payload.get("pairs"):
             save_new_sessions(lease, publisher, candidates)
@@ -219,11 +219,13 @@ def watch_training(
     return read_result(publisher.folder)
 
 
-def describe_slice(progress: Progress, begun: float) -> dict[str, float | None]:
-    """The progress until the training stops to ask people, where it does; it began at this fraction."""
+def describe_slice(progress: Progress, begun: float | None) -> dict[str, float | None]:
+    """The progress until the training stops to ask people, where it does; it began at this fraction, or not yet."""
     until = progress.waits_at
     if until is None:
         return {}
+    if begun is None or begun >= until:  # of the slice before, until this one's process writes its own
+        return {"fraction": 0.0, "seconds_left": None, "whole": progress.fraction}
     left, whole = max(0.0, until - progress.fraction), max(until - begun, 1e-9)
     seconds = None if progress.seconds_left is None else progress.seconds_left * left / max(1 - progress.fraction, 1e-9)
     return {"fraction": 1 - min(1.0, left / whole), "seconds_left": seconds, "whole": progress.fraction}

@@ -69,7 +69,8 @@ def describe_wait(now: Progress, k: int) -> Wait:
     if now.late_reason == "held up":
         headline = _(HELD_UP)
     left = describe_wait_left(now)
-    return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), _explain_unknown(robots))
+    unknown = _("nobody can say yet how long it takes") if phase == "filming" else _explain_unknown(robots)
+    return Wait(headline, percent, left, _(STAGES[phase]), _make_path(phase), unknown)
 
 
 def _describe_writing(iteration: int, robots: int) -> str:
