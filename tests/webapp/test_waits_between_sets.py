@@ -12,6 +12,7 @@ from trainer.records import Progress
 from webapp.experiments import progress
 from webapp.experiments.execute.train import describe_slice
 from webapp.experiments.models import Experiment, Job, PairSession
+from webapp.studies import duration
 from webapp.studies.models import Participant
 from webapp.studio.presentations import films
 
@@ -119,3 +120,10 @@ class TestLateness:
         assert not read(person).late
         PairSession.objects.update(answered_at=timezone.now() - timedelta(minutes=1))
         assert read(person).late
+
+
+@pytest.mark.django_db
+def test_the_estimate_of_a_study_reads_no_sets_of_an_arm_that_has_not_begun() -> None:
+    answer_sessions([(20, 30), (100, 40)])
+    (estimate,) = duration.estimate_arms(rows.study(**PLAN))
+    assert not estimate.measured

@@ -39,8 +39,8 @@ def asks_outside(experiment: Experiment) -> bool:
 
 
 def stops_again(experiment: Experiment) -> bool:
-    """Whether its training will stop for answers once more: it lacks some."""
-    if not asks_outside(experiment):
+    """Whether its training will stop for answers once more: it lacks some. Never of one that is not saved, a plan."""
+    if experiment.pk is None or not asks_outside(experiment):
         return False
     ended = SegmentPair.objects.filter(
         session__request__experiment=experiment, session__status=PairSession.Status.ANSWERED
