@@ -22,10 +22,11 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from benchmarks import kept
-from benchmarks.kept import add_options, read_records, write_records
+from benchmarks.kept import KEPT, add_options, read_records, read_table, write_records
 from benchmarks.machine import machine
 from benchmarks.published import references
 from benchmarks.shared_experience import count_processor_seconds
@@ -180,9 +181,10 @@ def render(runs: Sequence[Run]) -> str:
     of_task: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
         of_task[run.task, run.preset].append(run)
-    heads = ["task, preset", "metric", "inputs, actions", "samples", "human reward, by seed", "mean", "sparse, by seed"]
-    heads += ["mean", "printed: human", "sparse", "processor s a seed"]
-    lines = [f"| {' | '.join(heads)} |", "|---|---|---|---:|---|---|---|---|---|---|---:|"]
+    heads = ["task, preset", "metric", "inputs, actions", "steps/s", "of bare physics", "samples"]
+    heads += ["human reward, by seed", "mean", "sparse, by seed", "mean", "printed: human", "sparse"]
+    heads += ["processor s a seed"]
+    lines = [f"| {' | '.join(heads)} |", "|---|---|---|---:|---:|---:|---|---|---|---|---|---|---:|"]
     ordered = [name for names in catalog.group_tasks().values() for name in names]
     for (task, preset), found in sorted(of_task.items(), key=lambda item: ordered.index(item[0][0])):
         lines.append(render_row(task, preset, found))
@@ -194,6 +196,7 @@ def render_row(task: str, preset: str, runs: Sequence[Run]) -> str:
     """A task's line: what its policies reached with mean actions."""
     info, printed = catalog.get_task(task), references(task)
     cells = [f"{task}, {preset}", shorten_metric(info.metric), f"{info.num_obs}, {info.num_actions}"]
+    cells += read_speeds().get(task, ("", ""))
     cells.append(f"{max(run.samples for run in runs):,}")
     for reward in REWARDS:
         scores = [run.evaluated for run in runs if run.reward == reward and run.evaluated is not None]
@@ -202,6 +205,13 @@ def render_row(task: str, preset: str, runs: Sequence[Run]) -> str:
     seconds = [run.processor for run in runs if run.processor is not None]
     cells += [printed.get(method, "") for method in ("Human", "Sparse")]
     return f"| {' | '.join([*cells, f'{max(seconds):.0f}' if seconds else ''])} |"
+
+
+@cache
+def read_speeds() -> dict[str, tuple[str, str]]:
+    """Task -> control steps a second with observation and reward, and its ratio to bare physics, as kept."""
+    rows = read_table(KEPT / "stepping.csv")
+    return {row["task"]: (f"{int(row['ours']):,}", f"{float(row['ratio']):.2f}") for row in rows}
 
 
 def format_run(run: Run) -> str:

@@ -17,7 +17,8 @@ VISUAL_GROUP = 2
 """Geoms of this group are decoration: massless, without contacts."""
 
 CAMERA = "track"
-CAMERA_DISTANCES = 3.0
+CAMERA_DISTANCES, CAMERA_FARTHER = 3.0, 2.0
+"""How far a camera of a model without one is away: times the robot's reach, and times that at most."""
 
 
 class ModelError(ValueError):
@@ -72,13 +73,18 @@ def build_physics_model(task: str) -> mujoco.MjModel:
 
 
 def _add_camera(spec: mujoco.MjSpec, model: mujoco.MjModel) -> None:
-    """A camera beside the first body's robot, CAMERA_DISTANCES times its reach away, a little above it."""
+    """A camera that looks at the first body's robot, a little from above: CAMERA_DISTANCES times as far away as its
+    reach, or farther, so that other things that move are seen where they begin.
+    """
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
     robot = model.body_rootid[model.geom_bodyid] == 1
+    moves = model.body_weldid[model.geom_bodyid] > 0
     centre = data.subtree_com[1]
-    reach = np.linalg.norm(data.geom_xpos[robot] - centre, axis=1) + model.geom_rbound[robot]
-    position = centre + CAMERA_DISTANCES * float(reach.max(initial=0.1)) * np.array([0.0, -0.95, 0.3])
+    reach = np.linalg.norm(data.geom_xpos - centre, axis=1) + model.geom_rbound
+    nearest = float(reach[robot].max(initial=0.1))
+    away = min(float(reach[robot | moves].max(initial=nearest)), CAMERA_FARTHER * nearest)
+    position = centre + CAMERA_DISTANCES * away * np.array([0.0, -0.95, 0.3])
     body = spec.worldbody.first_body()
     body.name = body.name or "robot"
     body.add_camera(

@@ -30,7 +30,8 @@ def make_task(info: TaskInfo, model: mujoco.MjModel) -> Any:
 
 class DescribedTask:
     """A task of these functions: `terminated(env)`, `metric(env, ended)` and, in observations.py,
-    `compute_observations(env)`; `begin(env)` and `FIELDS` where the task needs them.
+    `compute_observations(env)`; `begin(env)`, `FIELDS`, `start(qpos, qvel, noise)` and `COLUMNS` where the task needs
+    them.
 
     Before `compute_observations` it sets `env.root_states` (n, 13) where the model's first joint is free, and
     `env.dof_pos` and `env.dof_vel` of the other joints, in the model's order.
@@ -42,21 +43,27 @@ class DescribedTask:
         self.constants: dict[str, Any] = {}
         self._compute = importlib.import_module(f"simulation.tasks.{info.folder}.observations").compute_observations
         self._begin = getattr(module, "begin", None)
+        self._move_start = getattr(module, "start", None)
         home = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, "home")
         self._start_qpos = torch.from_numpy(model.qpos0 if home < 0 else model.key_qpos[home]).float()
         self._loose_qpos, self._loose_qvel = _find_loose(model)
-        self.noise_size = len(self._loose_qpos) + len(self._loose_qvel)
+        self._loose = len(self._loose_qpos) + len(self._loose_qvel)
+        self.noise_size = self._loose + int(getattr(module, "COLUMNS", 0))
         self._free = bool(model.njnt and model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE)
         self._nv = model.nv
         self._lower, self._upper = _find_control_range(model)
 
     def start(self, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Initial qpos (n, nq) and qvel (n, nv) from uniform noise (n, noise_size)."""
-        moved = START_NOISE * (2.0 * noise - 1.0)
+        """Initial qpos (n, nq) and qvel (n, nv) from uniform noise (n, noise_size); the task's own `start` has its last
+        columns.
+        """
+        moved = START_NOISE * (2.0 * noise[:, : self._loose] - 1.0)
         count = len(self._loose_qpos)
         qpos = self._start_qpos.repeat(len(noise), 1)
         qpos = qpos.index_add(1, self._loose_qpos, moved[:, :count])
         qvel = noise.new_zeros(len(noise), self._nv).index_add(1, self._loose_qvel, moved[:, count:])
+        if self._move_start is not None:
+            qpos, qvel = self._move_start(qpos, qvel, noise[:, self._loose :])
         return qpos, qvel
 
     def begin(self, env: Worlds) -> None:

@@ -1,6 +1,7 @@
 """`./prefine benchmark`: what it writes, what it says of wrong names, and what competence keeps and reads."""
 
 import itertools
+import re
 import sys
 from dataclasses import replace
 
@@ -90,6 +91,7 @@ def test_a_row_shows_seeds_failures_old_settings_and_what_was_printed(tmp_path):
     assert read_records(tmp_path / "kept.csv", competence.Run) == runs
     row = next(line for line in competence.render(runs).splitlines() if line.startswith("| Ant, "))
     assert "| 1,000 | 4, it diverged, 5* | 4.5 (-1.85 to 10.9) |  |  | 6.75" in row and row.endswith("| 20 |")
+    assert re.search(r"\| 60, 8 \| \d\d,\d{3} \| 0\.\d\d \| 1,000 \|", row), "how fast the task steps, as it is kept"
     assert "HumanoidJump" in competence.render(runs).splitlines()[-1]
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from simulation import film
-from simulation.mujoco_models import build_visual_model
+from simulation.mujoco_models import VISUAL_GROUP, build_visual_model
 from simulation.renderer import DIP_BRIGHTNESS, HEIGHT, WIDTH, RolloutRenderer, compute_brightness, smooth
-from simulation.rollout import read_rollout, write_rollout
+from simulation.rollout import Rollout, read_rollout, write_rollout
 from tests import short_training
 
 pytestmark = pytest.mark.slow
@@ -214,9 +214,31 @@ def test_an_unsound_rollout_is_not_written(tmp_path, qpos):
 
 
 def robot_pixels(frame: np.ndarray) -> np.ndarray:
-    """Where the frame is strongly coloured (rows, columns): the robot, not the ground or the sky."""
+    """Where the frame is strongly coloured and not green (rows, columns): the robot, not ground, sky or arrows."""
     wide = frame.astype(int)
-    return np.argwhere(wide.max(-1) - wide.min(-1) > 90)
+    return np.argwhere((wide.max(-1) - wide.min(-1) > 90) & (wide.argmax(-1) != 1))
+
+
+@pytest.mark.parametrize("task", ["Ant", "AntLieDown", "Humanoid", "HumanoidJump", "HumanoidDoor"])
+def test_the_first_frame_says_in_green_what_the_robot_is_to_do(task):
+    renderer = RolloutRenderer(task)
+    rollout = Rollout(task, standing(task, 2, speed=0.0), CONTROL_DT, np.zeros(2, dtype=bool), np.zeros((2, 0, 7)))
+    frame = next(renderer.frames(rollout, 1, 30)).astype(int)
+    renderer.close()
+    green = frame[..., 1] - frame[..., [0, 2]].max(-1) > 40
+    assert green.sum() > 250
+    rows, columns = np.nonzero(green)
+    assert 8 < np.median(columns) < WIDTH - 8 and 8 < np.median(rows) < HEIGHT - 8
+
+
+def test_tasks_of_one_body_are_told_apart():
+    for tasks in (("Ant", "AntLieDown", "AntPatrolAndReturn"), ("Humanoid", "HumanoidJump")):
+        looks = set()
+        for task in tasks:
+            model = build_visual_model(task)
+            marks = (model.geom_group == VISUAL_GROUP) & (model.geom_bodyid == 0)
+            looks.add(model.geom_pos[marks].round(3).tobytes() if marks.any() else b"")
+        assert len(looks) == len(tasks) and b"" not in looks
 
 
 @pytest.mark.parametrize(

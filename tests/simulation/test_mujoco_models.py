@@ -81,6 +81,21 @@ def test_a_model_without_camera_light_and_sky_is_given_them_for_films_alone(mode
     assert (physics.ncam, physics.nlight, physics.ntex) == (0, 0, 0)
 
 
+@pytest.mark.parametrize(("farther", "seen"), [(mujoco_models.CAMERA_FARTHER, True), (1.0, False)])
+def test_a_camera_that_a_model_lacks_sees_what_moves_beside_the_robot(model, monkeypatch, farther, seen):
+    monkeypatch.setattr(mujoco_models, "CAMERA_FARTHER", farther)
+    model(
+        '<mujoco><option timestep="0.00833333333333"/><worldbody><body><joint/><geom type="capsule" size="0.01" '
+        'fromto="0 0 0 0.2 0 0"/></body><body name="target" pos="0.1 -0.25 0"><joint type="slide"/><geom size="0.01"/>'
+        "</body></worldbody></mujoco>"
+    )
+    shown = mujoco_models.build_visual_model("Cartpole")
+    data = mujoco.MjData(shown)
+    mujoco.mj_forward(shown, data)
+    place = data.cam_xmat[0].reshape(3, 3).T @ (data.body("target").xpos - data.cam_xpos[0])
+    assert (abs(place[1]) < -place[2] * np.tan(np.radians(shown.cam_fovy[0] / 2))) == seen
+
+
 def test_both_models_have_the_same_joints():
     physics, visual = mujoco_models.build_physics_model("ShadowHand"), mujoco_models.build_visual_model("ShadowHand")
     assert (physics.nq, physics.nv, physics.nu) == (visual.nq, visual.nv, visual.nu)

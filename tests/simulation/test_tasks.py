@@ -59,6 +59,12 @@ def test_the_shown_text_hides_reset_and_metric(task):
         assert hidden not in shown, hidden
 
 
+@pytest.mark.parametrize("task", catalog.list_tasks())
+def test_the_shown_text_counts_actions_as_the_task_does(task):
+    shown = f"env.actions: (num_envs, {catalog.get_task(task).num_actions}), "
+    assert shown in catalog.read_observation_source(task)
+
+
 @EVERY_TASK
 def test_decoration_is_not_simulated_and_changes_no_mass(task):
     physics, visual = mujoco_models.build_physics_model(task), mujoco_models.build_visual_model(task)

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from simulation import catalog, tasks
+from simulation.environment import Environment
 from trainer.commands.check_task import Unusable, check_task, main, read_info, require_files, step_task
 from trainer.process import ROOT
 
@@ -89,6 +91,15 @@ def test_it_says_where_the_metric_counts_otherwise_than_its_facts(
     require_files(folder)
     said = [line for line in step_task(read_info(folder)) if "info.py says otherwise" in line]
     assert words in said[0] if words else said == []
+
+
+def test_a_task_may_begin_anywhere(folder: Path) -> None:
+    code = "\nCOLUMNS = 1\n\ndef start(qpos, qvel, noise):\n    return torch.cat((noise, qpos[:, 1:]), 1), qvel\n"
+    (folder / "task.py").write_text((folder / "task.py").read_text() + code)
+    places = Environment(read_info(folder).name, worlds=200).attributes["dof_pos"]
+    assert isinstance(places, torch.Tensor)
+    assert 0 <= places[:, 0].min() < 0.1 and 0.9 < places[:, 0].max() < 1, "up to a metre ahead"
+    assert places[:, 3:].abs().max() <= 0.02, "the rest as without it"
 
 
 def test_missing_files_are_all_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

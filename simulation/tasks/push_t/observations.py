@@ -21,7 +21,7 @@ def compute_observations(env: Any) -> None:
         turned about the vertical, in rad
     env.goal_pos, env.goal_yaw: (num_envs, 3) and (num_envs,), the outline
     env.inter_area: (num_envs,), the part of the outline that the T covers, 0 to 1
-    env.actions: (num_envs, 7), the policy's last actions in [-1, 1]: how each hinge turns
+    env.actions: (num_envs, 8), the policy's last actions in [-1, 1]: how each hinge turns; the last moves nothing
     """
     env.obs_buf = torch.cat(
         (

@@ -45,7 +45,7 @@ class Task(Tabletop):
         env.goal_yaw = torch.full((env.num_envs,), GOAL_YAW)
 
     def control(self, env: Worlds) -> Tensor:
-        """Targets of the nine position drives (n, 9) from actions (n, 7): the fingers stay closed."""
+        """Targets of the nine position drives (n, 9) from actions (n, 8): the fingers stay closed."""
         return torch.cat((self.drive_hinges(env), torch.zeros(env.num_envs, 2)), dim=-1)
 
     def observe(self, env: Worlds) -> None:
