@@ -14,7 +14,8 @@ PACKAGES = ("mujoco", "torch")
 
 def describe_machine(*packages: str) -> str:
     """Processor, cores and the versions of Python, MuJoCo, PyTorch and these packages; no name of a host."""
-    cores = f"{len(os.sched_getaffinity(0))} cores"
+    count = len(os.sched_getaffinity(0))
+    cores = f"{count} core{'' if count == 1 else 's'}"
     versions = [f"{package} {find_version(package) or '-'}" for package in (*PACKAGES, *packages)]
     return ", ".join([read_processor(), cores, f"Python {platform.python_version()}", *versions])
 

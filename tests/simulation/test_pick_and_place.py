@@ -108,6 +108,27 @@ def test_a_cube_that_is_poked_to_the_disc_succeeds_and_one_that_stops_before_it_
     assert arm.succeeded is good and arm.get("cube_pos")[0] > cube[0] + 0.02
 
 
+def test_a_cube_that_is_pinched_by_its_top_is_not_paid_as_held():
+    """Training found that fingers which stand aslant on the cube's top press on it as a grasp does (2026-11-28)."""
+    reward = compile_reward(catalog.read_reference_reward("PickCube"), "PickCube")
+
+    def earn(height: float, grasped: float, width: float = 0.04) -> float:
+        total, _ = reward(
+            {
+                "tcp_pos": torch.tensor([[0.0, 0.0, 0.02 + height]]),
+                "obj_pos": torch.tensor([[0.0, 0.0, 0.02]]),
+                "goal_pos": torch.tensor([[0.1, 0.0, 0.2]]),
+                "is_grasped": torch.tensor([grasped]),
+                "robot_qpos": torch.tensor([[0.0] * 7 + [width / 2.0] * 2]),
+                "robot_qvel": torch.zeros(1, 9),
+            }
+        )
+        return float(total)
+
+    assert earn(0.028, 1.0, width=0.03) == earn(0.028, 0.0, width=0.08)
+    assert earn(0.01, 0.0, width=0.08) < earn(0.01, 0.0, width=0.05) < earn(0.01, 1.0) - 0.5
+
+
 def test_a_peg_above_the_cube_earns_less_than_one_behind_it():
     """Training found that a peg lifted above the cube was paid as one that touches it (2026-11-27)."""
     reward = compile_reward(catalog.read_reference_reward("PokeCube"), "PokeCube")
