@@ -133,8 +133,8 @@ def test_the_classifier_finds_clips_by_their_length(monkeypatch):
     """
     drawn = rows._film
 
-    def lengthen(hue: int) -> tuple[bytes, bytes]:
-        film, still = drawn(hue)
+    def lengthen(hue: int, seconds: float) -> tuple[bytes, bytes]:
+        film, still = drawn(hue, seconds)
         return film + (8 + 100 * hue).to_bytes(4, "big") + b"free" + bytes(100 * hue), still
 
     monkeypatch.setattr(rows, "_film", lengthen)

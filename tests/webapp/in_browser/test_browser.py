@@ -290,7 +290,7 @@ def test_every_page_fits_every_width(visit, people, state):
     for width in (320, 390, 820, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_timeout(100)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.wait_for_function("(width) => document.documentElement.scrollWidth <= width", arg=width, timeout=5_000)
         for control in page.locator("button:visible, a.button:visible, label.pick:visible, summary:visible").all():
             box = control.bounding_box()
             assert box["height"] >= 24 and box["width"] >= 24, control.inner_text()  # WCAG 2.2, 2.5.8
