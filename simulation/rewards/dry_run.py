@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -58,14 +59,14 @@ def _die_with_parent() -> None:
 
 
 def _judge_in_child(task: str, source: str, tried: list[Sample], timeout: float, states: int) -> Verdict:
-    """Fork, lock the child, judge the source there, and read its answer until the wall clock runs out."""
+    """Fork, lock the child, judge the source there, and read its answer until its time runs out."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
         _run_child(task, source, tried, writing, states)
     os.close(writing)
-    answer, in_time = _read(reading, time.monotonic() + timeout)
+    answer, in_time = read_answer(reading, child, timeout)
     os.close(reading)
     if not in_time:
         os.kill(child, signal.SIGKILL)
@@ -90,18 +91,31 @@ def _run_child(task: str, source: str, tried: list[Sample], writing: int, states
     os._exit(0)
 
 
-def _read(reading: int, deadline: float) -> tuple[bytes, bool]:
-    """The child's output until it closed the pipe, and whether it did so before the deadline."""
-    answer = b""
+def read_answer(reading: int, child: int, timeout: float) -> tuple[bytes, bool]:
+    """The child's output until it closed the pipe, and whether it did so within `timeout` seconds. Those in which it
+    waits for a processor do not count: on a busy machine a sound reward would be called too slow.
+    """
+    answer, began = b"", time.monotonic()
     while len(answer) <= ANSWER_BYTES:
-        ready, _, _ = select.select([reading], [], [], max(0.0, deadline - time.monotonic()))
-        if not ready:
+        left = began + timeout + _read_seconds_waited(child) - time.monotonic()
+        if left <= 0.0:
             return answer, False
+        ready, _, _ = select.select([reading], [], [], left)
+        if not ready:
+            continue
         part = os.read(reading, ANSWER_BYTES)
         if not part:
             return answer, True
         answer += part
     return b"", True
+
+
+def _read_seconds_waited(child: int) -> float:
+    """How long a process that could run has waited for a processor; 0 where the kernel does not count it."""
+    try:
+        return int(Path(f"/proc/{child}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _decode(answer: bytes, status: int) -> Verdict:

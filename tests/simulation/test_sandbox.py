@@ -107,6 +107,18 @@ def test_a_wall_clock_ends_a_check():
     assert verdict == Verdict(False, "limits", "it did not finish within 0.5 s")
 
 
+def test_a_check_that_waits_for_a_processor_is_not_too_slow():
+    pinned = f"import os, time\nos.sched_setaffinity(0, [{min(os.sched_getaffinity(0))}])\n"
+    busy = "end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
+    polite = "os.nice(10)\n"
+    answer = "end = time.process_time() + 0.2\nwhile time.process_time() < end: pass\nprint('done')"
+    with (
+        subprocess.Popen([sys.executable, "-IS", "-c", pinned + busy]),
+        subprocess.Popen([sys.executable, "-IS", "-c", pinned + polite + answer], stdout=subprocess.PIPE) as child,
+    ):
+        assert dry_run.read_answer(child.stdout.fileno(), child.pid, 0.5) == (b"done\n", True)
+
+
 def test_extreme_states_are_named_in_the_reason():
     samples = sample_states.collect_samples("Cartpole")
     fastest = [sample.inputs["dof_vel"][:, 0].max().item() for sample in samples]
