@@ -5,11 +5,12 @@
 
 A teacher without errors compares the summed human-written reward, or the metric. All numbers of queries and seeds of
 one baseline and one truth are one job below DIR; a job that is there is read, one that was stopped goes on. With
---table nothing is trained: the table has what is there, and says what is not. --save writes a line for each policy
-and keeps the lines of others that the file has; rows that it has with today's settings are not trained again. --read
-prints the tables of such a file, and marks rows that were trained with other settings. ICPL's runs are those of
-`benchmarks.learning` (its --data DIR/icpl; where there are none, those kept in docs/comparisons). Where a task has no
-quick settings for SAC, those of Cartpole stand in for them, for as many samples as its quick settings of PPO have.
+--table nothing is trained: the table has what is there, and says what is not. --save writes a line for each policy and
+keeps the lines of others that the file has, so that seeds may be trained one by one; rows that it has with today's
+settings are not trained again. --read prints the tables of such a file, and marks rows that were trained with other
+settings. ICPL's runs are those of `benchmarks.learning` (its --data DIR/icpl; where there are none, those kept in
+docs/comparisons). Where a task has no quick settings for SAC, those of Cartpole stand in for them, for as many samples
+as its quick settings of PPO have.
 """
 
 from __future__ import annotations
@@ -214,13 +215,19 @@ def interval(found: Iterable[float]) -> str:
 
 
 def save_rows(path: Path, task: str, rows: Sequence[Row]) -> None:
-    """A line for each policy; lines that the file has of other rows stay."""
+    """A line for each policy; lines that the file has of other rows stay, and of other seeds with the same settings."""
     stored = read_tables(path) if path.exists() else {}
-    ours = {(row.name, row.queries, row.source) for row in rows}
-    others = [row for row in stored.get(task, []) if (row.name, row.queries, row.source) not in ours]
+    ours = {(row.name, row.queries, row.source): row for row in rows}
+    others = []
+    for row in stored.get(task, []):
+        new = ours.get((row.name, row.queries, row.source))
+        if new is None:
+            others.append(row)
+        elif new.settings == row.settings:
+            ours[new.name, new.queries, new.source] = replace(new, policies=dict(row.policies) | dict(new.policies))
     lines = (
         (name, row.name, row.source, row.queries, row.settings, seed, one.rts, one.final, one.right)
-        for name, of_task in (stored | {task: [*others, *rows]}).items()
+        for name, of_task in (stored | {task: [*others, *ours.values()]}).items()
         for row in sorted(of_task, key=order_row)
         for seed, one in row.policies.items()
     )

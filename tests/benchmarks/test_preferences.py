@@ -79,6 +79,17 @@ def test_a_file_keeps_every_policy_and_what_it_had_of_others(tmp_path):
     assert found == {"Ant": ROWS[2:], "Cartpole": [ROWS[2], *ROWS[:2]]}
 
 
+def test_seeds_are_kept_one_by_one_but_not_those_of_other_settings(tmp_path):
+    path = tmp_path / "kept.csv"
+    first, second = (Row("PEBBLE", 49, "metric", {seed: Policy(1.0 + seed)}, "1.abc") for seed in (0, 1))
+    save_rows(path, "Ant", [first])
+    save_rows(path, "Ant", [second])
+    assert read_tables(path)["Ant"] == [replace(first, policies={0: Policy(1.0), 1: Policy(2.0)})]
+    today = replace(second, settings="2.def")
+    save_rows(path, "Ant", [today])
+    assert read_tables(path)["Ant"] == [today]
+
+
 def test_rows_are_read_by_number_of_queries_and_those_that_failed_are_left_out(tmp_path):
     options, part = make_options(data=str(tmp_path), seeds=[0, 1]), Part("prefppo", "reward")
     assert [*read_rows("Cartpole", part, options)] == []
