@@ -134,8 +134,15 @@ class Preferences:
 
     @property
     def pairs(self) -> int:
-        """Pairs of a session; fewer where less of the budget is left."""
+        """Pairs of a session in which nothing has been skipped before."""
         return -(-self.budget // self.sessions)
+
+    def count_pairs(self, number: int, left: int) -> int:
+        """Pairs of a session, from 0, where `left` answers of the budget are missing. What was skipped before is shared
+        out over the planned sessions that are left: another session costs people another wait.
+        """
+        planned = self.sessions - number
+        return min(left, max(self.pairs, -(-left // planned)) if planned > 0 else self.pairs)
 
     def session_iteration(self, number: int, iterations: int) -> int:
         """After how many iterations of the training a session, from 0, is held at the earliest. Sessions beyond the

@@ -296,7 +296,7 @@ class PreferenceTraining:
         if iteration < due or left <= 0 or len(pool) < LEAST_SEGMENTS or over:
             return None
         generator = torch.Generator().manual_seed(derive_seed("session", self.seeds[row], iteration))
-        chosen = self._choose(row, pool, min(wanted.pairs, left), generator)
+        chosen = self._choose(row, pool, wanted.count_pairs(number, left), generator)
         if not len(chosen):
             return None
         used, places = torch.unique(chosen, return_inverse=True)

@@ -113,12 +113,21 @@ def test_skipped_answers_are_no_feedback(tmp_path):
     assert all(c.ok for c in result.candidates)
     held = sessions(tmp_path, 0)
     assert len(held) > 6, "it goes on to ask beyond the planned sessions"
-    assert all((row["labels"], row["asked"], row["skipped"], row["accuracy"]) == ("0", "1", "1", "") for row in held)
+    assert all((row["labels"], row["skipped"], row["accuracy"]) == ("0", row["asked"], "") for row in held)
     assert lockstep._preferences._learned == [False, True]
     assert LEARNED_REWARD not in result.candidates[0].trace
     for row, before in zip(sessions(tmp_path, 1), [{"labels": 0}, *sessions(tmp_path, 1)], strict=False):
         assert int(row["labels"]) == int(before["labels"]) + int(row["asked"]) - int(row["skipped"])
     assert any(0 < int(row["skipped"]) < int(row["asked"]) for row in sessions(tmp_path, 1))
+
+
+def test_what_was_skipped_is_asked_for_in_the_planned_sessions_that_are_left():
+    wanted = Preferences(budget=49)
+    assert [wanted.count_pairs(number, 49 - 7 * number) for number in range(7)] == [7] * 7
+    assert wanted.count_pairs(1, 49 - 4) == 8, "three were skipped in the first"
+    assert wanted.count_pairs(6, 9) == 9
+    assert wanted.count_pairs(7, 2) == 2
+    assert wanted.count_pairs(7, 12) == 7
 
 
 def as_method(name):

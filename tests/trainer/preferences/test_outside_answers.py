@@ -127,8 +127,10 @@ def test_an_answer_that_is_taken_back_leaves_the_reward_model(tmp_path):
     fresh.fit([0], preferences._labels, 10)
     assert torch.equal(fresh.flat, preferences._model.flat)
     while (done := trained(tmp_path, job))[1] is None:
-        answer(tmp_path, done[0], ["first", "second"])
-    assert sessions(tmp_path, 0)[-1]["labels"] == "14", "it asks for another in its place"
+        answer(tmp_path, done[0], ["first", "second", "equal"])
+    held = sessions(tmp_path, 0)
+    assert held[-1]["labels"] == "14", "it asks for another in its place"
+    assert len(held) == 7, "within the planned sessions"
 
 
 def test_a_changed_answer_is_learned_as_it_is_now_and_without_answers_nothing_is(tmp_path):
@@ -169,7 +171,7 @@ def test_skipped_pairs_are_asked_again_but_not_after_the_end(tmp_path):
     job = outside(ppo(FEW))
     lockstep, result = trained(tmp_path, job)
     while result is None:
-        answer(tmp_path, lockstep, ["skip"])
+        answer(tmp_path, lockstep, 6 * ["skip"])
         lockstep, result = trained(tmp_path, job)
     held = sessions(tmp_path, 0)
     assert len(held) > 6 and {row["labels"] for row in held} == {"0"}
