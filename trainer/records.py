@@ -113,7 +113,12 @@ class Progress:
     seconds_left: float | None = None
     samples: int = 0
     samples_per_second: float = 0.0
+    """Without the time in which rewards were learned from pairs."""
     candidates: tuple[CandidateProgress, ...] = ()
+    learning_seconds: float = 0.0
+    """In which rewards have been learned from pairs, since the process began."""
+    learning_left: float | None = 0.0
+    """Seconds that the sessions ahead will take, but for those that wait for answers; None before it is known."""
     waits_at: float | None = None
     """The fraction at which it stops next to wait for answers; None: it does not."""
 

@@ -58,9 +58,9 @@ class Shard:
     """Why its candidates cannot be trained, once that is certain."""
     started: float = 0.0
     """When the child was started, by the clock of the file system; older progress is another child's."""
-    history: deque[tuple[float, float, int]] = field(default_factory=deque)
-    """(time, fraction, samples) over the last SPEED_SECONDS and the last before them: two iterations may be further
-    apart, where rewards are learned between them."""
+    history: deque[tuple[float, float, float, int]] = field(default_factory=deque)
+    """(time, seconds of it without sessions in which rewards were learned, fraction, samples) over the last
+    SPEED_SECONDS of those and the last before them: an iteration may take longer."""
 
     @property
     def folder(self) -> Path:
@@ -170,27 +170,31 @@ class Shard:
         latest = (progress.fraction, progress.samples)
         if not self._is_fresh() or progress.phase != "training":
             return progress
-        if not self.history or self.history[-1][1:] != latest:
-            self.history.append((now, *latest))
-            while len(self.history) > 2 and self.history[1][0] <= now - SPEED_SECONDS:
+        if not self.history or self.history[-1][2:] != latest:
+            stepped = now - progress.learning_seconds
+            self.history.append((now, stepped, *latest))
+            while len(self.history) > 2 and self.history[1][1] <= stepped - SPEED_SECONDS:
                 self.history.popleft()
         return progress
 
     def speed(self) -> tuple[float, float] | None:
-        """Fraction and samples per second; None before they can be measured."""
+        """Fraction and samples per second while no reward is learned; None before they can be measured."""
         if len(self.history) < 2:
             return None
-        (begin, *first), (end, *last) = self.history[0], self.history[-1]
+        (_, begin, *first), (_, end, *last) = self.history[0], self.history[-1]
         if end - begin < MEASURABLE_SECONDS or last[0] <= first[0]:
             return None
         return (last[0] - first[0]) / (end - begin), (last[1] - first[1]) / (end - begin)
 
     def seconds_left(self, progress: Progress, now: float) -> float | None:
-        """Seconds to the end at the measured speed; None before it can be measured."""
+        """Seconds to the end at the measured speed, with the sessions ahead; None before these can be measured."""
         if progress.fraction >= 1 or self.failure:
             return 0.0
         speed = self.speed()
-        return None if speed is None else max(0.0, (1 - progress.fraction) / speed[0] - (now - self.history[-1][0]))
+        if speed is None or progress.learning_left is None:
+            return None
+        waited = now - self.history[-1][0]
+        return max(0.0, (1 - progress.fraction) / speed[0] + progress.learning_left - waited)
 
     def _is_fresh(self) -> bool:
         file = self.folder / "progress.json"

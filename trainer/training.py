@@ -31,6 +31,7 @@ from trainer.log_lines import say
 from trainer.preferences.due_sessions import SessionFiles, hold_due_sessions
 from trainer.preferences.learning import PreferenceTraining
 from trainer.preferences.query_files import count_recorded_worlds
+from trainer.preferences.session_clock import SessionClock
 from trainer.records import (
     FINAL,
     WARM,
@@ -77,6 +78,7 @@ class Lockstep:
         self._env: Environment | None = None
         self._preferences: PreferenceTraining | None = None
         """What candidates that learn from pairs need, where there are any."""
+        self._session_clock = SessionClock()
         self._start: StartPhysics | None = None
         """The engine once it is started: a locked process can build new worlds with it, but start no other engine."""
         self._fingerprinted = fingerprint_job(job, self.preset, device)
@@ -232,7 +234,9 @@ class Lockstep:
         """Hold the sessions that are due, unless answers from outside are missing."""
         assert self._preferences is not None
         files = SessionFiles(self.job_dir, [c.index for c in self.active], self.info, self.collector.env.model.nq)
-        hold_due_sessions(self._preferences, self.learner, self.iteration, files)
+        began = time.monotonic()
+        labels = hold_due_sessions(self._preferences, self.learner, self.iteration, files)
+        self._session_clock.add(time.monotonic() - began, labels)
 
     def _stop_to_wait(self) -> None:
         """Save everything that a continuation with answers needs."""
@@ -370,7 +374,16 @@ class Lockstep:
         candidates = tuple(c.describe_progress(phase, self.preset.samples) for c in self.candidates)
         samples = sum(c.samples for c in self.candidates)
         fraction = 1.0 if phase == "done" or not self.active else self.iteration / self.preset.iterations
-        now = Progress(phase, fraction, samples=samples, candidates=candidates, waits_at=self._compute_wait())
+        clock, ahead = self._session_clock, self._preferences.count_labels_ahead() if self._preferences else 0
+        now = Progress(
+            phase,
+            fraction,
+            samples=samples,
+            candidates=candidates,
+            learning_seconds=clock.seconds,
+            learning_left=clock.estimate(ahead if self.active else 0),
+            waits_at=self._compute_wait(),
+        )
         write_json(self.folder / "progress.json", now)
         self._reported_at = time.monotonic()
 

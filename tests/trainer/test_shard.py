@@ -98,3 +98,17 @@ def test_time_left_is_known_where_a_minute_lies_between_two_iterations(tmp_path)
         shard.observe(now + 30)
     assert shard.speed() == pytest.approx((0.1 / 60, 100 / 60))
     assert shard.seconds_left(progress, 151) == pytest.approx(0.7 * 600 - 30)
+
+
+def test_time_left_has_the_sessions_ahead_and_not_those_that_were_held(tmp_path):
+    """Iterations of 30 s, a session of 100 s in the second; then two sessions of 200 s to come."""
+    shard = Shard(tmp_path, 0, 1, 1)
+    shard.folder.mkdir(parents=True)
+    for now, fraction, learned, ahead in ((0, 0.0, 0, None), (30, 0.1, 0, None), (160, 0.2, 100, 400.0)):
+        progress = Progress("training", fraction, samples=10, learning_seconds=learned, learning_left=ahead)
+        write_json(shard.folder / "progress.json", progress)
+        shard.observe(now)
+        if ahead is None:
+            assert shard.seconds_left(progress, now) is None
+    assert shard.seconds_left(progress, 160) == pytest.approx(0.8 * 300 + 400)
+    assert shard.seconds_left(progress, 250) == pytest.approx(0.8 * 300 + 400 - 90)

@@ -144,6 +144,14 @@ class Preferences:
         planned = self.sessions - number
         return min(left, max(self.pairs, -(-left // planned)) if planned > 0 else self.pairs)
 
+    def count_labels_ahead(self, held: int, labels: int) -> int:
+        """Labels that are learned from in the planned sessions after `held`, each time it is; there are `labels`."""
+        total = 0
+        for number in range(held, self.sessions):
+            labels += self.count_pairs(number, self.budget - labels)
+            total += labels
+        return total
+
     def session_iteration(self, number: int, iterations: int) -> int:
         """After how many iterations of the training a session, from 0, is held at the earliest. Sessions beyond the
         planned ones, which ask for what was skipped, keep their distance.

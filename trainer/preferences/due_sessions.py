@@ -26,8 +26,8 @@ class SessionFiles:
     """Positions in a pose."""
 
 
-def hold_due_sessions(preferences: PreferenceTraining, learner: Learner, iteration: int, files: SessionFiles) -> None:
-    """Hold the sessions that are due, unless answers from outside are missing."""
+def hold_due_sessions(preferences: PreferenceTraining, learner: Learner, iteration: int, files: SessionFiles) -> int:
+    """Hold the sessions that are due, unless answers from outside are missing; how many labels they learned from."""
     answers, asked_outside = {}, preferences.list_asked_outside()
     for group, (query, segments) in asked_outside.items():
         asked, index = query_files.describe(query, segments), files.indices[group]
@@ -37,10 +37,12 @@ def hold_due_sessions(preferences: PreferenceTraining, learner: Learner, iterati
         else:
             answers[group] = [*exchange.read_earlier_answers(files.job_dir, index, asked.session), given]
     if len(answers) < len(asked_outside):
-        return
-    for group in preferences.hold_sessions(learner, iteration, answers):
+        return 0
+    held = preferences.hold_sessions(learner, iteration, answers)
+    for group in held:
         index = files.indices[group]
         if group in preferences.answered:
             with suppress(ValueError):  # a pose that is not finite cannot be filmed
                 query_files.write(files.job_dir, index, files.info, files.nq, *preferences.answered[group])
         write_sessions(files.job_dir, index, preferences.sessions_of(group))
+    return preferences.count_labels(held)

@@ -204,6 +204,15 @@ class PreferenceTraining:
         self._queries = [None for _ in self.groups]
         return [self.groups[row] for row in asked]
 
+    def count_labels(self, groups: Sequence[int]) -> int:
+        """The labels that these candidates have."""
+        return sum(len(self._labels[self.groups.index(group)]) for group in groups)
+
+    def count_labels_ahead(self) -> int:
+        """Labels that rows with a teacher learn from in their planned sessions ahead, each time it is."""
+        rows = zip(self.settings, self.sessions, self._labels, strict=True)
+        return sum(one.count_labels_ahead(len(held), len(labels)) for one, held, labels in rows if not one.outside)
+
     def find_next_session(self) -> int | None:
         """After how many iterations the training stops next to ask others than teachers; None: it does not."""
         asking = [row for row, one in enumerate(self.settings) if one.outside and self._labels_left(row) > 0]

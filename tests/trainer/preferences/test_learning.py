@@ -18,6 +18,7 @@ from trainer.candidate import LEARNED_REWARD
 from trainer.preferences import reward_model
 from trainer.preferences.algorithms import METHODS, Preferences
 from trainer.preferences.learning import PreferenceTraining
+from trainer.preferences.session_clock import SessionClock
 from trainer.preferences.session_figures import read_sessions
 from trainer.records import TrainJob, read_job, resolve_preset, shard_folder, write_json
 
@@ -128,6 +129,19 @@ def test_what_was_skipped_is_asked_for_in_the_planned_sessions_that_are_left():
     assert wanted.count_pairs(6, 9) == 9
     assert wanted.count_pairs(7, 2) == 2
     assert wanted.count_pairs(7, 12) == 7
+
+
+def test_a_session_costs_by_the_labels_that_there_are_then():
+    wanted = Preferences(budget=49)
+    assert wanted.count_labels_ahead(0, 0) == 7 * sum(range(1, 8))
+    assert wanted.count_labels_ahead(5, 35) == 42 + 49
+    assert wanted.count_labels_ahead(7, 49) == 0
+    clock = SessionClock()
+    assert clock.estimate(0) == 0.0 and clock.estimate(91) is None
+    for seconds, labels in ((100.0, 1), (1.0, 0), (20.0, 28), (20.0, 35), (30.0, 37)):
+        clock.add(seconds, labels)
+    assert clock.seconds == 171.0
+    assert clock.estimate(50) == pytest.approx(35.0), "as the last three: 0.7 s a label"
 
 
 def as_method(name):
