@@ -173,6 +173,11 @@ class Method:
         return check_options(self.all_options, {**usual, **given}, self.title) | own
 
     @property
+    def asks_people(self) -> bool:
+        """Whether a person can answer what it asks: it asks a judge, or about pairs without a vision model's answers."""
+        return not self.uses_metric and (self.asks_judge or (self.asks_pairs and not self.pairs_by_vision))
+
+    @property
     def all_options(self) -> tuple[Option, ...]:
         """Its own and, where it asks a language model, those of every such method."""
         return (*self.options, *(TEMPERATURES if self.writes else ()))

@@ -21,7 +21,17 @@ STUDY = {
     **{"retention_days": 3650, "quota": "", "experiments_each": 1, "assignment": "balanced"},
     **{"parameter_person": "PROLIFIC_PID", "parameter_study": "STUDY_ID", "parameter_session": "SESSION_ID"},
 }
-ARM = {"name": "A", "position": 0, "task": "Ant", "method": "icpl", "k": 6, "n": 5, "preset": "quick", "panel": 1}
+ARM = {
+    "name": "A",
+    "position": 0,
+    "task": "Ant",
+    "method": "icpl",
+    "k": 6,
+    "n": 5,
+    "preset": "quick",
+    "panel": 1,
+    "overlap": 1,
+}
 ARM["training_start"] = "random"
 
 

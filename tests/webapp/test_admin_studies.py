@@ -8,9 +8,10 @@ from tests.webapp import rows
 from tests.webapp.forms import STUDY, study_form
 from webapp.audit.models import Entry as AuditEntry
 from webapp.bench.admin.studies import FIXED_QUESTIONS
+from webapp.experiments.judges import IN_STUDIES, JUDGES
 from webapp.experiments.models import LanguageModel
 from webapp.studies import enrolment, preflight
-from webapp.studies.models import CompletionCode, Participant, Question, Study
+from webapp.studies.models import Arm, CompletionCode, Participant, Question, Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
@@ -253,7 +254,9 @@ def test_only_methods_for_people_are_offered(staff):
     assert '<option value="icpl"' in page
     for method in METHODS.values():
         offered = f'<option value="{method.name}"' in page
-        assert offered == (method.asks_judge and not method.uses_metric), method.name
+        plan = Arm(task="Cartpole", method=method.name, k=method.k)
+        refused = JUDGES[IN_STUDIES].find_refusals(plan, "metric", method)
+        assert offered == (method.offered and not refused), method.name
 
 
 def test_saving_a_study_as_it_is_changes_nothing(staff):

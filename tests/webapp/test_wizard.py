@@ -214,6 +214,24 @@ def test_every_start_makes_a_draft(staff, study):
     assert page.status_code == 200 and Study.objects.count() == 3
 
 
+def test_a_study_begins_with_methods_that_ask_people_about_pairs(staff):
+    """Each arm gets what its method can train with: one policy, and settings of its algorithm."""
+    form = {"start": "one", "one-task": "Cartpole", "one-method": "prefppo"}
+    assert staff.post(reverse("bench:study_new"), form).status_code == 302
+    made = Study.objects.get()
+    assert list(made.arms.values_list("method", "k", "n", "preset")) == [("prefppo", 1, 1, "quick")]
+    answer = save(staff, made, "compare", arms__0__options="queries = 14", arms__0__panel=3, arms__0__overlap=2)
+    assert answer.status_code == 302
+    arm = made.arms.get()
+    assert (arm.options, arm.panel, arm.overlap) == ({"queries": 14}, 3, 2)
+    form = {"start": "compare", "compare-task": "Cartpole", "compare-method": "pebble", "compare-other": "icpl"}
+    staff.post(reverse("bench:study_new"), form)
+    both = Study.objects.latest("pk").arms.values_list("method", "k", "n", "preset")
+    assert list(both) == [("pebble", 1, 1, "quick-sac"), ("icpl", 6, 5, "quick")]
+    for arm in Study.objects.latest("pk").arms.all():
+        arm.full_clean()
+
+
 def test_every_step_opens_and_a_viewer_changes_nothing(staff, study):
     for step in STEPS:
         assert staff.get(address(study, step)).status_code == 200

@@ -53,7 +53,7 @@ def find_unconfirmed(study: Study, address: str, confirmed: Collection[str]) -> 
 def describe_equal_arms(study: Study) -> list[str]:
     """A warning for each group of arms that have the same settings, or whose methods ask for the same throughout."""
     alike: dict[str, list[str]] = defaultdict(list)
-    for name, *settings in study.arms.values_list("name", *PLAN, "panel"):
+    for name, *settings in study.arms.values_list("name", *PLAN, "panel", "overlap"):
         alike[format_canonical(settings)].append(name)
     groups = [names for names in alike.values() if len(names) > 1]
     return [
@@ -83,7 +83,7 @@ def describe_differences(study: Study) -> list[tuple[str, list[tuple[str, str]]]
     """What differs between the arms, in words: each such setting with its value in each arm (name, value)."""
     arms = list(study.arms.select_related("model", "describer", "vision", "prompt_set"))
     found = []
-    for name in (*PLAN, "panel"):
+    for name in (*PLAN, "panel", "overlap"):
         values = [_describe_setting(arm, name) for arm in arms]
         if len(set(values)) > 1:
             pairs = [(arm.name, value) for arm, value in zip(arms, values, strict=True)]
@@ -96,6 +96,7 @@ SETTING_NAMES = {
     "n": "rounds",
     "model": "writer",
     "panel": "people per experiment",
+    "overlap": "answers per pair",
     "training_start": "training starts from",
     "prompt_set": "prompts",
 }

@@ -8,15 +8,18 @@ from string import ascii_uppercase
 from django.db import transaction
 from django.utils.translation import gettext_noop
 
+from llm.method import Method
 from llm.methods import OFFERED
+from simulation import catalog
 from webapp.experiments.models import LanguageModel
 from webapp.experiments.models.loop_settings import TrainingStart
+from webapp.problems.media import get_medium
 from webapp.studies.consent import write_consent
 from webapp.studies.models import Arm, Study
 
 TITLE = gettext_noop("Watching robots learn")
-METHODS_FOR_PEOPLE = [method for method in OFFERED.values() if method.asks_judge and not method.uses_metric]
-"""The methods that a study can use: those that ask a judge and do not use the hidden metric."""
+METHODS_FOR_PEOPLE = [method for method in OFFERED.values() if method.asks_people]
+"""The methods that a study can use."""
 
 
 @transaction.atomic
@@ -32,22 +35,35 @@ def start_study(task: str, methods: Sequence[str], model: LanguageModel | None =
 
 
 def draft_arms(task: str, methods: Sequence[str], model: LanguageModel | None) -> list[Arm]:
-    """Unsaved arms, one for each method, with the K and N of the first where the others can have them."""
-    first = OFFERED[methods[0]]
+    """Unsaved arms, one for each method, with the K and N of the first where the others can have them. Methods that ask
+    about pairs train one policy, so they have their own.
+    """
+    chosen = [OFFERED[name] for name in methods]
+    first = next((method for method in chosen if not method.asks_pairs), chosen[0])
     arms = [
         Arm(
             name=ascii_uppercase[number],
             position=number,
             task=task,
-            method=name,
+            method=method.name,
             model=model,
             training_start=TrainingStart.BEST_SHORT,
         )
-        for number, name in enumerate(methods)
+        for number, method in enumerate(chosen)
     ]
-    for arm in arms:
-        arm.k, arm.n = max(first.k, OFFERED[arm.method].least_k), first.propose_rounds(task)
+    for arm, method in zip(arms, chosen, strict=True):
+        like = method if method.asks_pairs else first
+        arm.k, arm.n = max(like.k, method.least_k), like.propose_rounds(task)
+        arm.preset = _find_preset(task, method) or arm.preset
     return arms
+
+
+def _find_preset(task: str, method: Method) -> str:
+    """The task's first settings with the algorithm for which a method is defined; empty where any will do."""
+    if not method.algorithm or not get_medium(task).filmed:
+        return ""
+    presets = catalog.get_task(task).presets
+    return next((name for name, preset in presets.items() if preset.algorithm == method.algorithm), "")
 
 
 def _find_free_title() -> str:

@@ -38,7 +38,7 @@ class ArmInline(admin.StackedInline):
     fieldsets = [
         (None, {"fields": [("name", "position"), "task", "method", ("k", "n"), "preset"]}),
         (None, {"fields": ["training_start", "shared_experience", "model"]}),
-        ("People", {"fields": [("panel", "quota")]}),
+        ("People", {"fields": [("panel", "quota"), "overlap"]}),
         ("Other language models", {"classes": ["collapse"], "fields": ["describer", "vision"]}),
         ("Options and prompts", {"classes": ["collapse"], "fields": ["options", "prompt_set"]}),
         ("Budget of language models", {"classes": ["collapse"], "fields": [("token_budget", "dollar_budget")]}),

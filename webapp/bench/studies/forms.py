@@ -29,6 +29,7 @@ FIXED_ARM_FIELDS = (
     "training_start",
     "shared_experience",
     "panel",
+    "overlap",
     "model",
     "options",
     "describer",
@@ -149,10 +150,10 @@ class ArmForm(LoopForm):
         model = Arm
         fields = [
             *["name", "position", "quota", "task", "method", "k", "n"],
-            *["preset", "training_start", "shared_experience", "panel", "model"],
+            *["preset", "training_start", "shared_experience", "panel", "overlap", "model"],
             *["options", "prompt_set", "describer", "vision", "token_budget", "dollar_budget"],
         ]
-        labels = {"quota": "Participants, at most", "panel": "People per experiment"}
+        labels = {"quota": "Participants, at most", "panel": "People per experiment", "overlap": "Answers per pair"}
         help_texts = LoopForm.Meta.help_texts | {
             "name": "Short, for lists, figures and the export. Empty: the next free letter.",
             "position": "Arms are listed by it, the lowest first.",
@@ -164,7 +165,7 @@ class ArmForm(LoopForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["name"].required = False
+        self.fields["name"].required = self.fields["overlap"].required = False
         set_choices(self, "method", [(method.name, method.title) for method in METHODS_FOR_PEOPLE])
         if self.instance.pk is None:
             self.fields["model"].initial = find_environment_model()
@@ -174,6 +175,10 @@ class ArmForm(LoopForm):
             ].help_text = "Somebody is in this arm, so its plan is fixed. Add another arm for another plan."
             for name in FIXED_ARM_FIELDS:
                 self.fields[name].disabled = True
+
+    def clean_overlap(self) -> int:
+        """As it is, where none is given."""
+        return self.cleaned_data["overlap"] or self.instance.overlap
 
     def has_changed(self) -> bool:
         """An arm with the proposed values counts as an arm, too."""

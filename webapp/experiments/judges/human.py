@@ -15,7 +15,7 @@ def find_refusals(plan: Plan, metric: str | None, method: Method) -> Mapping[str
         return {"method": f"{method.title} goes by the hidden metric: it asks no person anything."}
     if method.pairs_by_vision:
         return {"method": f"A vision model answers the pairs of {method.title}: a person would only wait for its end."}
-    if not method.asks_judge and not method.asks_pairs:
+    if not method.asks_people:
         return {"method": f"{method.title} has nobody judge: a person would only wait for its end."}
     if plan.k > MOST_VIDEOS:
         return {"k": f"A person compares at most {MOST_VIDEOS} videos at a time."}
