@@ -174,7 +174,7 @@ class Method:
 
     @property
     def asks_people(self) -> bool:
-        """Whether a person can answer what it asks: it asks a judge, or about pairs without a vision model's answers."""
+        """Whether a person can answer what it asks: it asks a judge, or about pairs that no vision model answers."""
         return not self.uses_metric and (self.asks_judge or (self.asks_pairs and not self.pairs_by_vision))
 
     @property

@@ -15,7 +15,7 @@
     const samples = root.dataset.samples && JSON.parse(root.dataset.samples), practice = find("practice");
     const decks = [], past = [];
     let outbox = remembered(), sending = false, state = { done: 0, total: 0, left: "" };
-    let shownAt = 0, acted = performance.now(), resting = false, over = false, pressed = 0;
+    let shownAt = 0, acted = performance.now(), resting = false, over = false, fresh = true, pressed = 0;
     let last = outbox.reduce((most, one) => Math.max(most, one.sequence), 0);
 
     /** A browser that keeps nothing still sends what it can. */
@@ -155,6 +155,8 @@
     function take(found) {
       over = Boolean(found.over);
       if (!over && !outbox.length) state = found;
+      if (fresh) past.push(...(found.given || []).map((pair) => ({ pair, deck: null })));
+      fresh = false;
       const unsent = new Set(outbox.map((one) => one.token)), asked = new Set(found.pairs.map((pair) => pair.token));
       for (const one of [...past]) if (asked.has(one.pair.token) && !unsent.has(one.pair.token)) { one.deck?.remove(); past.splice(past.indexOf(one), 1); }
       const mine = new Set([...decks.map((deck) => deck.pair.token), ...outbox.map((one) => one.token), ...past.map((one) => one.pair.token)]);

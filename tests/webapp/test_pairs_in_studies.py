@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.core import mail
+from django.urls import reverse
 from django.utils import timezone
 
 from tests.webapp import arms_study, rows
@@ -92,6 +93,15 @@ def test_the_overview_shows_who_holds_up_a_training_and_how_much_they_answered()
     (place,) = found.places
     assert (place.kind, place.words, place.since) == ("choosing", "to answer pairs, session 1", opened)
     assert place.votes == 1 and ("choosing", "to choose", 1) in found.counts
+
+
+def test_the_studys_page_counts_answers_where_nobody_is_asked_for_a_choice(staff: Any) -> None:
+    person = rows.participant(rows.study(**PLAN))
+    rows.open_pairs(person, pairs=2)
+    answer_all(person)
+    page = staff.get(reverse("bench:study", args=[person.study.pk])).content.decode()
+    assert "answers to pairs" in page and "0 equal, 0 skipped" in page
+    assert "The first choice that somebody confirms" not in page and "could not judge" not in page
 
 
 def test_the_retention_period_counts_from_the_last_answer_to_a_pair() -> None:

@@ -124,6 +124,17 @@ class TestOnePerson:
         send(person, (tokens[0], ""))
         assert list_answers(session) == answers, "too late"
 
+    def test_a_page_that_is_loaded_again_is_told_which_answers_can_be_taken_back(self) -> None:
+        person = start_person()
+        session = rows.open_pairs(person, pairs=7)
+        assert send(person)["given"] == []
+        tokens = answer_all(person)
+        assert [pair["token"] for pair in send(person)["given"]] == tokens[-4:]
+        told = send(person, (tokens[-1], ""), (tokens[-2], ""), (tokens[-2], "left"))
+        assert [pair["token"] for pair in told["given"]] == [*tokens[2:5], tokens[-2]]
+        PairScreening.objects.filter(pair__session=session, token=tokens[-2]).update(released_at=timezone.now())
+        assert tokens[-2] not in [pair["token"] for pair in send(person)["given"]], "others answer it"
+
     def test_the_time_left_follows_from_the_persons_own_pace(self) -> None:
         person = start_person()
         rows.open_pairs(person, pairs=40)

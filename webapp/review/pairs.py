@@ -37,6 +37,8 @@ HELD_SECONDS = 90
 MEASURED = 20
 """The time left follows from the median time of the person's last answers, this many."""
 LEAST_MEASURED = 3
+TAKEN_BACK = 4
+"""Of a page that was closed or loaded again, so many of the last answers can be taken back."""
 MOST_SECONDS = 3600.0
 
 
@@ -57,6 +59,8 @@ class State:
 
     shown: tuple[PairScreening, ...]
     """The pairs to answer next, in order."""
+    given: tuple[PairScreening, ...]
+    """The person's newest answers that can be taken back, the oldest first."""
     done: int
     """Answers so far, of everybody; and the person's own to gold pairs."""
     total: int
@@ -258,15 +262,18 @@ def _describe(participant: Participant, session: PairSession, copies: int, golds
     mine = standing.filter(participant=participant)
     golds = gold_pairs.find_shown(participant, session)
     shown = list(mine.filter(answer="", pair__answer="")) + list(golds.filter(answer="").exclude(gold=None))
+    answered = (mine.exclude(answer=""), golds.exclude(answer="").exclude(gold=None))
+    given = [row for rows in answered for row in rows.order_by("-sequence")[:TAKEN_BACK]]
     if session.status != PairSession.Status.OPEN:
-        shown = []
+        shown = given = []
     done, total = _sum_answers(_count_answers(session), copies)
     done += golds.exclude(answer="").count()
     total += golds.count() + golds_due
     others = standing.filter(answer="").exclude(participant=participant).values("participant").distinct().count()
     each = _measure_pace(participant)
     left = None if each is None else each * max(total - done, 0) / (1 + others)
-    return State(tuple(sorted(shown, key=lambda row: row.pk)), done, total, left)
+    newest = sorted(given, key=lambda row: row.sequence)[-TAKEN_BACK:]
+    return State(tuple(sorted(shown, key=lambda row: row.pk)), tuple(newest), done, total, left)
 
 
 def has_answered(participant: Participant) -> bool:

@@ -51,6 +51,7 @@ def describe_state(
     state = pairs.follow(participant, session, changes)
     return {
         "pairs": [_describe_pair(screening) for screening in state.shown],
+        "given": [_describe_pair(screening) for screening in state.given],
         "done": state.done,
         "total": state.total,
         "left": describe_time_left(state.seconds_left) if state.done < state.total else "",

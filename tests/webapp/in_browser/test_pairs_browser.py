@@ -142,6 +142,10 @@ def test_by_keys_with_a_change_of_mind_a_lost_connection_and_a_closed_browser(si
     page.goto(address)
     expect(page.locator("[data-count]")).to_have_text("4 of 6 answered")
     is_shown(page)
+    page.keyboard.press("Backspace")
+    expect(page.locator("[data-count]")).to_have_text("3 of 6 answered")
+    press(page, "1", "4 of 6 answered")
+    is_shown(page)
     page.get_by_role("button", name="B is better").click()
     press(page, "0", "6 of 6 answered")
     expect(page.get_by_role("heading", name="This set is done")).to_be_visible()
@@ -149,7 +153,7 @@ def test_by_keys_with_a_change_of_mind_a_lost_connection_and_a_closed_browser(si
     page.wait_for_function(SENT)
     told = site.python(ANSWERS)
     assert sorted(told["answers"]) == sorted(["left", "equal", "skip", "left", "right", "equal"])
-    assert (told["changes"], told["seconds"], complaints) == (1, True, [])
+    assert (told["changes"], told["seconds"], complaints) == (2, True, [])
 
 
 def test_videos_of_a_fall_do_not_flicker(site: Site, context: Any) -> None:
@@ -170,6 +174,11 @@ def test_on_a_phone_all_of_a_pair_is_in_sight(site: Site, context: Any, size: tu
     boxes = [page.locator(name).bounding_box() for name in (".deck:not([aria-hidden]) video >> nth=0", ".pairs-foot")]
     assert boxes[0]["width"] > 170 and boxes[1]["y"] + boxes[1]["height"] <= size[1]
     assert page.get_by_role("button", name="Take back the last answer").bounding_box()["height"] >= 40
+    context.set_offline(True)
+    told = page.get_by_text("You are offline.").bounding_box()
+    for answer in page.locator("[data-answer], [data-do=undo]").all():
+        box = answer.bounding_box()
+        assert told["y"] + told["height"] <= box["y"] or box["y"] + box["height"] <= told["y"], "it covers no answer"
 
 
 def begin(people: int, queries: int) -> str:

@@ -178,7 +178,7 @@ class ArmForm(LoopForm):
 
     def clean_overlap(self) -> int:
         """As it is, where none is given."""
-        return self.cleaned_data["overlap"] or self.instance.overlap
+        return int(self.cleaned_data["overlap"] or self.instance.overlap)
 
     def has_changed(self) -> bool:
         """An arm with the proposed values counts as an arm, too."""

@@ -51,6 +51,11 @@ class Answers:
     scores: dict[Arm, dict[str, list[float | None]]]
     """By arm: RTS of the pick of every round, one line per experiment; without arms that have no metric."""
 
+    @property
+    def given(self) -> bool:
+        """Whether anybody has chosen, or answered about a pair."""
+        return bool(self.votes or self.pairs)
+
 
 def read_answers(study: Study) -> Answers:
     people = study.participants.exclude_pilots()
@@ -171,6 +176,8 @@ def build_summary_table(study: Study, found: Answers) -> Table:
         ("votes", found.votes, None),
         ("could not judge", found.undecided, None),
     ]
+    if found.pairs and not found.votes:
+        rows.clear()  # nobody was asked for a choice
     if found.times:
         rows.append(("seconds to the answer, median", found.times.median, _format_quarters(found.times)))
     for name, bias in (("best", found.best_places), ("worst", found.worst_places)):
