@@ -123,7 +123,11 @@ class TestLateness:
 
 
 @pytest.mark.django_db
-def test_the_estimate_of_a_study_reads_no_sets_of_an_arm_that_has_not_begun() -> None:
+def test_a_study_that_has_not_begun_is_estimated_by_sets_and_measured_by_a_pilot() -> None:
+    study = rows.study(**PLAN)
+    (assumed,) = duration.estimate_arms(study)
+    assert (assumed.rounds, assumed.judging_seconds, assumed.measured) == (7, pytest.approx(52.5), False)
     answer_sessions([(20, 30), (100, 40)])
-    (estimate,) = duration.estimate_arms(rows.study(**PLAN))
-    assert not estimate.measured
+    (measured,) = duration.estimate_arms(study)
+    assert measured.measured and measured.training_seconds == pytest.approx(100)
+    assert measured.round_seconds == pytest.approx(100 + 35)

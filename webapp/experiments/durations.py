@@ -80,7 +80,7 @@ shared_known = SharedKnown()
 def measure_step(experiment: Experiment, step: str, known: Known) -> float | None:
     """The seconds that this step usually takes for these settings; None if nothing like it was done before."""
     if step in SLICES and pair_sessions.stops_again(experiment):
-        return _measure_slice(experiment, step, known)
+        return measure_slice(experiment, step, known)
     seconds = _measure_whole_step(experiment, step, known)
     shorter = seconds is not None and step == "training" and trains_shorter(experiment)
     return SHARE * seconds if seconds is not None and shorter else seconds
@@ -97,7 +97,7 @@ def _measure_whole_step(experiment: Experiment, step: str, known: Known) -> floa
     return seconds
 
 
-def _measure_slice(experiment: Experiment, step: str, known: Known) -> float | None:
+def measure_slice(experiment: Experiment, step: str, known: Known) -> float | None:
     """The seconds of this step between two sessions of answers, in which equally long parts of a policy's training lie:
     of this experiment and of others with its settings.
     """

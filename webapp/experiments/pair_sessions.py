@@ -69,6 +69,11 @@ def read_queries(plan: LoopSettings) -> int:
     return int(methods.get_method(plan.method).value_of("queries", plan.options))
 
 
+def count_sessions(plan: LoopSettings) -> int:
+    """In how many sessions its policy asks, unless the last one has skipped pairs."""
+    return algorithms.Preferences(budget=read_queries(plan)).sessions
+
+
 def warn_of_teacher(task: str, method: str, options: Mapping[str, Any]) -> str:
     """What to know of the simulated teacher before such an experiment begins; empty where there is nothing."""
     chosen = methods.get_method(method)

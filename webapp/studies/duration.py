@@ -10,8 +10,9 @@ from django.db.models import Avg
 from llm.methods import ASKING_PAIRS, METHODS
 from llm.repetition_check import count_answers
 from simulation import catalog
-from webapp.experiments import loop
-from webapp.experiments.durations import measure_step
+from trainer.preferences.algorithms import ASKED_UNTIL
+from webapp.experiments import loop, pair_sessions
+from webapp.experiments.durations import measure_slice, measure_step
 from webapp.experiments.models import Experiment, LanguageModel, ModelCall, Run
 from webapp.experiments.models.loop_settings import TrainingStart
 from webapp.experiments.shorter_rounds import SHARE
@@ -72,6 +73,8 @@ def estimate_arms(study: Study, judged: float | None = None) -> list[ArmEstimate
 
 def _estimate_arm(arm: Arm, judged: float | None) -> ArmEstimate:
     plan = _make_experiment(arm)
+    if arm.asks_pairs:
+        return _estimate_sessions(arm, plan)
     steps = ("writing", "training", "filming") if arm.medium.filmed else ("writing",)
     known = {step: measure_step(plan, step, {}) for step in steps}
     measured = known.get("training")
@@ -88,6 +91,22 @@ def _estimate_arm(arm: Arm, judged: float | None) -> ArmEstimate:
         training_seconds=training,
         measured=measured is not None,
         judging_seconds=estimate_arm_judging(arm, judged) / arm.rounds,
+    )
+
+
+def _estimate_sessions(arm: Arm, plan: Experiment) -> ArmEstimate:
+    """Of an arm whose people answer pairs: its rounds are the sessions, between which parts of one training lie."""
+    sessions = pair_sessions.count_sessions(arm)
+    measured, whole = measure_slice(plan, "training", {}), _assume_training(arm)
+    training = ASKED_UNTIL * whole / sessions if measured is None and whole is not None else measured
+    filming = measure_slice(plan, "filming", {}) or FILMING_SECONDS
+    return ArmEstimate(
+        arm=arm,
+        rounds=sessions,
+        round_seconds=None if training is None else training + filming,
+        training_seconds=training,
+        measured=measured is not None,
+        judging_seconds=estimate_arm_judging(arm) / sessions,
     )
 
 

@@ -67,6 +67,7 @@ def make_context(request: HttpRequest, study: Study) -> dict[str, Any]:
         "attention": duration.estimate_attention(study, judged),
         "judged": judged,
         "assumed": judged is None,
+        "asks_pairs": any(estimate.arm.asks_pairs for estimate in estimates),
         "enough": sample_size.describe_sample_size(study),
         "arm_limits": any(estimate.arm.quota is not None for estimate in estimates),
         "costs": [_scale_cost(study, cost) for cost in duration.estimate_costs(study)],
