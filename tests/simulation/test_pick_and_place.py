@@ -129,6 +129,29 @@ def test_a_cube_that_is_pinched_by_its_top_is_not_paid_as_held():
     assert earn(0.01, 0.0, width=0.08) < earn(0.01, 0.0, width=0.05) < earn(0.01, 1.0) - 0.5
 
 
+def test_a_ball_that_is_held_as_loosely_as_it_can_be_earns_most_on_the_way_and_in_the_bin():
+    """Training pressed with actions of -3, from which no exploration opened the fingers again (2026-11-28)."""
+    reward = compile_reward(catalog.read_reference_reward("PlaceSphere"), "PlaceSphere")
+
+    def earn(beside: float, command: float, grasped: float = 1.0) -> float:
+        ball = torch.tensor([[0.05 + beside, 0.0, 0.0225 + 0.0025]])
+        inputs = {"tcp_pos": ball, "obj_pos": ball, "bin_pos": torch.tensor([[0.05, 0.0, 0.0025]])}
+        moves = {
+            "robot_qpos": torch.zeros(1, 9),
+            "obj_linvel": torch.full((1, 3), 0.02),
+            "obj_angvel": torch.zeros(1, 3),
+        }
+        total, _ = reward(
+            inputs | moves | {"is_grasped": torch.tensor([grasped]), "actions": torch.tensor([[0.0] * 7 + [command]])}
+        )
+        return float(total)
+
+    for beside in (0.1, 0.0):
+        assert earn(beside, -1.0) < earn(beside, -0.5) < earn(beside, 0.0)
+    assert earn(0.1, 1.0) < earn(0.006, -1.0) < earn(0.006, 1.0) < earn(0.0, -1.0)
+    assert earn(0.0, 1.0) < earn(0.0, 1.0, grasped=0.0)
+
+
 def test_a_peg_above_the_cube_earns_less_than_one_behind_it():
     """Training found that a peg lifted above the cube was paid as one that touches it (2026-11-27)."""
     reward = compile_reward(catalog.read_reference_reward("PokeCube"), "PokeCube")

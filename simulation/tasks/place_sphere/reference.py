@@ -20,12 +20,15 @@ def compute_reward(
     offset = obj_pos - bin_pos - torch.tensor([0.0, 0.0, 0.0225], device=obj_pos.device)
     far = torch.norm(offset, dim=-1)
     place = 4.0 + 1.0 - torch.tanh(5.0 * far) + 1.0 - torch.tanh(50.0 * far)
-    carry = torch.where(held, place - reach, zero)
+
+    # they hold it loosely: a policy that presses with all its force never tries to let go
+    loose = 0.5 + 0.5 * actions[:, 7].clamp(-1.0, 1.0)
+    carry = torch.where(held, place + loose - reach, zero)
 
     # there the fingers are told to open, and the ball comes to rest
     inside = (torch.norm(offset[:, 0:2], dim=-1) <= 0.005) & (torch.abs(offset[:, 2]) <= 0.005)
     speed, spin = torch.norm(obj_linvel, dim=-1), torch.norm(obj_angvel, dim=-1)
-    opening = torch.where(held, 0.5 + 0.5 * actions[:, 7].clamp(-1.0, 1.0), torch.full_like(zero, 2.0))
+    opening = torch.where(held, loose, torch.full_like(zero, 2.0))
     calm = 1.0 - torch.tanh(10.0 * speed + spin)
     release = torch.where(inside, 7.0 + 2.0 * opening + calm - reach - carry, zero)
 
