@@ -124,6 +124,16 @@ class TestOnePerson:
         send(person, (tokens[0], ""))
         assert list_answers(session) == answers, "too late"
 
+    def test_the_log_counts_one_pair_and_several(self, settings: Any) -> None:
+        settings.UNDO_SECONDS = 0
+        person = start_person()
+        for number, count in ((1, 1), (2, 2)):
+            rows.open_pairs(person, pairs=count, session=number)
+            answer_all(person)
+            pairs.settle_due_sessions()
+        said = list(person.experiment.events.filter(kind="answered").order_by("pk").values_list("text", flat=True))
+        assert [text.split(", ")[0] for text in said] == ["Session 1: 1 pair", "Session 2: 2 pairs"]
+
     def test_a_page_that_is_loaded_again_is_told_which_answers_can_be_taken_back(self) -> None:
         person = start_person()
         session = rows.open_pairs(person, pairs=7)

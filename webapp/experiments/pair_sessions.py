@@ -74,6 +74,10 @@ def count_sessions(plan: LoopSettings) -> int:
     return algorithms.Preferences(budget=read_queries(plan)).sessions
 
 
+def format_pairs(count: int) -> str:
+    return f"{count} pair{'' if count == 1 else 's'}"
+
+
 def warn_of_teacher(task: str, method: str, options: Mapping[str, Any]) -> str:
     """What to know of the simulated teacher before such an experiment begins; empty where there is nothing."""
     chosen = methods.get_method(method)
@@ -88,7 +92,7 @@ def begin_session(experiment: Experiment, request: Request, queries: exchange.Qu
     session, new = PairSession.objects.get_or_create(request=request, number=queries.session)
     if new:
         _save_pairs(session, queries)
-        text = f"Session {session.number}: {len(queries.pairs)} pairs, to be filmed"
+        text = f"Session {session.number}: {format_pairs(len(queries.pairs))}, to be filmed"
         events.emit(experiment, "pairs", text, public=True)
     jobs.add(experiment, Job.Kind.PAIRS, request, percent=session.number)
     wait_if_open(experiment, request)
@@ -150,7 +154,7 @@ def open_session(experiment: Experiment, session: PairSession) -> None:
     if not filming.update(status=PairSession.Status.OPEN, opened_at=Now()):
         return
     left = session.pairs.filter(answer="").count()
-    events.emit(experiment, "judge", f"Session {session.number}: {left} pairs to answer", public=True)
+    events.emit(experiment, "judge", f"Session {session.number}: {format_pairs(left)} to answer", public=True)
     wait_if_open(experiment, session.request)
     if not left:
         end_session(experiment, session)
@@ -175,7 +179,8 @@ def end_session(experiment: Experiment, session: PairSession) -> bool:
     experiment.status = Experiment.Status.RUNNING
     answers = list(session.pairs.values_list("answer", flat=True))
     decided = sum(answer in ("first", "second") for answer in answers)
-    text = f"Session {session.number}: {len(answers)} pairs, {decided} decided, {answers.count(SKIPPED)} skipped"
+    asked, skipped = format_pairs(len(answers)), answers.count(SKIPPED)
+    text = f"Session {session.number}: {asked}, {decided} decided, {skipped} skipped"
     events.emit(experiment, "answered", text)
     events.emit(experiment, "locked", public=True)
     job = jobs.add(experiment, Job.Kind.TRAIN, session.request)
