@@ -38,7 +38,7 @@ MEASURED = 20
 """The time left follows from the median time of the person's last answers, this many."""
 LEAST_MEASURED = 3
 TAKEN_BACK = 4
-"""Of a page that was closed or loaded again, so many of the last answers can be taken back."""
+"""How many of the last answers a page that was loaded again can take back."""
 MOST_SECONDS = 3600.0
 
 
