@@ -138,13 +138,13 @@ def test_a_changed_answer_is_learned_as_it_is_now_and_without_answers_nothing_is
     lockstep, _ = trained(tmp_path, job)
     answer(tmp_path, lockstep, ["first", "second"])
     lockstep, _ = trained(tmp_path, job)
-    answer(tmp_path, lockstep, ["skip", "skip"])
+    answer(tmp_path, lockstep, 14 * ["skip"])
     digest = exchange.read_queries(tmp_path, 0, 1).digest
     exchange.write_answers(tmp_path, 0, 1, digest, ["equal", "second"])
     lockstep, _ = trained(tmp_path, job)
     assert lockstep._preferences._labels[0].targets.tolist() == [[0.5, 0.5], [0.0, 1.0]]
     exchange.write_answers(tmp_path, 0, 1, digest, ["skip", "skip"])
-    answer(tmp_path, lockstep, ["skip", "skip"])
+    answer(tmp_path, lockstep, 14 * ["skip"])
     lockstep, _ = trained(tmp_path, job)
     preferences = lockstep._preferences
     assert not len(preferences._labels[0]) and preferences._learned == [False]
@@ -161,7 +161,7 @@ def test_once_all_answers_are_taken_back_no_replayed_sample_is_worth_anything(tm
     assert before.abs().max() > 0
     digest = exchange.read_queries(tmp_path, 0, 1).digest
     exchange.write_answers(tmp_path, 0, 1, digest, ["skip", "skip"])
-    answer(tmp_path, lockstep, ["skip", "skip"])
+    answer(tmp_path, lockstep, 14 * ["skip"])
     lockstep, _ = trained(tmp_path, job)
     replay = lockstep.learner.replay
     assert replay.size > len(before) and not replay.rows[0, : replay.size, column].any()
