@@ -145,7 +145,7 @@ class Preferences:
         return min(left, max(self.pairs, -(-left // planned)) if planned > 0 else self.pairs)
 
     def count_labels_ahead(self, held: int, labels: int) -> int:
-        """Labels that are learned from in the planned sessions after `held`, each time it is; there are `labels`."""
+        """The labels of each planned session after `held`, summed: it learns from all that are there by then."""
         total = 0
         for number in range(held, self.sessions):
             labels += self.count_pairs(number, self.budget - labels)

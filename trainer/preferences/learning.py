@@ -209,7 +209,7 @@ class PreferenceTraining:
         return sum(len(self._labels[self.groups.index(group)]) for group in groups)
 
     def count_labels_ahead(self) -> int:
-        """Labels that rows with a teacher learn from in their planned sessions ahead, each time it is."""
+        """The labels of each planned session ahead, summed over rows with a teacher: it learns from all of the row."""
         rows = zip(self.settings, self.sessions, self._labels, strict=True)
         return sum(one.count_labels_ahead(len(held), len(labels)) for one, held, labels in rows if not one.outside)
 

@@ -18,13 +18,13 @@ class SessionClock:
         """(seconds, labels that were learned from) of the latest ones."""
 
     def add(self, seconds: float, labels: int) -> None:
-        """Count a session that learned from so many labels; 0 where none was due."""
+        """Count a session, and the labels that it learned from; 0 where none was due."""
         self.seconds += seconds
         if labels:
             self._latest.append((seconds, labels))
 
     def estimate(self, labels: int) -> float | None:
-        """Seconds of sessions that will learn from so many labels in all; None before one was held."""
+        """Seconds of the sessions ahead, which learn from this number of labels in all; None before one was held."""
         if not labels:
             return 0.0
         if not self._latest:
